@@ -1,0 +1,41 @@
+package ansi
+
+import (
+	"errors"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	ioctlGetTermios = unix.TCGETS
+	ioctlSetTermios = unix.TCSETS
+)
+
+func flushInput(fd int) { unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
+
+// stopGroup stops all processes of the group by the signal that Ctrl+Z sends,
+// and returns when wait does, which is when they continue. The runtime keeps its
+// own handler for SIGTSTP once it was asked for, even after signal.Reset, so that
+// the signal would be swallowed: the system's action is put in its place
+// meanwhile.
+func stopGroup(wait func()) error {
+	var stop, own [128]byte // of struct sigaction; zero is the default action
+	if err := sigaction(unix.SIGTSTP, &stop, &own); err != nil {
+		return err
+	}
+	err := unix.Kill(0, unix.SIGTSTP)
+	if err == nil {
+		wait() // any thread may take the signal, and not at once
+	}
+	return errors.Join(err, sigaction(unix.SIGTSTP, &own, nil))
+}
+
+func sigaction(sig unix.Signal, set, old *[128]byte) error {
+	const setSize = 8 // of the kernel's signal mask
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), setSize, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
