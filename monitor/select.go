@@ -1,0 +1,243 @@
+package monitor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxIndex bounds the indices a selection may name.
+const maxIndex = 9999
+
+// Selection chooses GPUs as -g does. The zero Selection chooses all.
+type Selection struct {
+	parts []selector
+}
+
+// selector is one part of a list: a range of indices, a UUID or a prefix of
+// one, or a PCI bus id.
+type selector struct {
+	text        string
+	first, last int    // first is None when it is no range
+	uuid        string // lower case, a prefix
+	bus         string // as NormalBusID gives it
+}
+
+// ParseSelection reads a list such as 0,2,4-7, GPU-4d1f, 0000:4e:00.0. Its
+// error names the part that is wrong.
+func ParseSelection(list string) (Selection, error) {
+	var s Selection
+	for _, part := range strings.Split(list, ",") {
+		p, err := parseSelector(strings.TrimSpace(part))
+		if err != nil {
+			return Selection{}, err
+		}
+		s.parts = append(s.parts, p)
+	}
+	return s, nil
+}
+
+func parseSelector(p string) (selector, error) {
+	sel := selector{text: p, first: None}
+	if p == "" {
+		return sel, fmt.Errorf("an empty part; expected numbers such as 0,2,4-7, a UUID or a PCI bus id")
+	}
+	lower := strings.ToLower(p)
+	if strings.HasPrefix(lower, "gpu-") || strings.HasPrefix(lower, "mig-") {
+		if len(lower) < len("gpu-")+4 {
+			return sel, fmt.Errorf("%q: a UUID needs at least 4 characters after %s", p, p[:4])
+		}
+		sel.uuid = lower
+		return sel, nil
+	}
+	if strings.ContainsRune(p, ':') {
+		bus, ok := NormalBusID(p)
+		if !ok {
+			return sel, fmt.Errorf("%q: not a PCI bus id such as 0000:4e:00.0", p)
+		}
+		sel.bus = bus
+		return sel, nil
+	}
+	from, to, isRange := strings.Cut(p, "-")
+	first, ok := parseIndex(from)
+	if !ok {
+		return sel, fmt.Errorf("%q: expected a number, a range such as 4-7, a UUID or a PCI bus id", p)
+	}
+	last := first
+	if isRange {
+		if last, ok = parseIndex(to); !ok {
+			return sel, fmt.Errorf("%q: a range needs both ends, such as 4-7", p)
+		}
+	}
+	if last < first {
+		return sel, fmt.Errorf("%q: the range is reversed; write %d-%d", p, last, first)
+	}
+	if last > maxIndex {
+		return sel, fmt.Errorf("%q: no GPU has a number above %d", p, maxIndex)
+	}
+	sel.first, sel.last = first, last
+	return sel, nil
+}
+
+// parseIndex takes ASCII digits only: no sign, no underscore.
+func parseIndex(s string) (int, bool) {
+	if s == "" || len(s) > 9 {
+		return 0, false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil
+}
+
+// NormalBusID gives a PCI bus id with four or eight domain digits, or none, as
+// lower case with eight domain digits.
+func NormalBusID(s string) (string, bool) {
+	s = strings.ToLower(s)
+	if strings.Count(s, ":") == 1 {
+		s = "0000:" + s
+	}
+	domain, rest, _ := strings.Cut(s, ":")
+	bus, dev, _ := strings.Cut(rest, ":")
+	dev, fn, ok := strings.Cut(dev, ".")
+	if !ok {
+		fn = "0"
+	}
+	if len(domain) != 4 && len(domain) != 8 || len(bus) != 2 || len(dev) != 2 || len(fn) != 1 {
+		return "", false
+	}
+	for _, part := range []string{domain, bus, dev, fn} {
+		if _, err := strconv.ParseUint(part, 16, 32); err != nil {
+			return "", false
+		}
+	}
+	if len(domain) == 4 {
+		domain = "0000" + domain
+	}
+	return domain + ":" + bus + ":" + dev + "." + fn, true
+}
+
+// All reports whether s chooses every GPU.
+func (s Selection) All() bool { return len(s.parts) == 0 }
+
+// ByIndex reports whether s can be decided by indices alone.
+func (s Selection) ByIndex() bool {
+	for _, p := range s.parts {
+		if p.first == None {
+			return false
+		}
+	}
+	return true
+}
+
+// ByInstance reports whether s names a MIG instance.
+func (s Selection) ByInstance() bool {
+	for _, p := range s.parts {
+		if strings.HasPrefix(p.uuid, "mig-") {
+			return true
+		}
+	}
+	return false
+}
+
+// HasIndex reports whether s chooses index i.
+func (s Selection) HasIndex(i int) bool {
+	for _, p := range s.parts {
+		if p.first != None && p.first <= i && i <= p.last {
+			return true
+		}
+	}
+	return s.All()
+}
+
+func (p selector) picksWhole(id *Identity) bool {
+	switch {
+	case p.first != None:
+		return id.Index != None && p.first <= id.Index && id.Index <= p.last
+	case p.uuid != "":
+		return id.UUID.Known() && strings.HasPrefix(strings.ToLower(id.UUID.Value), p.uuid)
+	}
+	bus, ok := NormalBusID(id.PCIBusID.Value)
+	return ok && bus == p.bus
+}
+
+func (p selector) picksInstance(id *Identity) bool {
+	return strings.HasPrefix(p.uuid, "mig-") && strings.HasPrefix(strings.ToLower(id.UUID.Value), p.uuid)
+}
+
+// Picks reports whether s chooses g, and which of its MIG instances are to be
+// shown: all of them, or those named alone.
+func (s Selection) Picks(g *GPU) (picked bool, instances []GPU) {
+	if s.All() {
+		return true, g.MIG
+	}
+	for _, p := range s.parts {
+		if p.picksWhole(&g.Identity) {
+			return true, g.MIG
+		}
+	}
+	for i := range g.MIG {
+		for _, p := range s.parts {
+			if p.picksInstance(&g.MIG[i].Identity) {
+				instances = append(instances, g.MIG[i])
+				break
+			}
+		}
+	}
+	return instances != nil, instances
+}
+
+// Check says what is wrong with s on a machine that has exactly gpus: the parts
+// that name none of them and the prefixes that name more than one. It is ""
+// when all is well.
+func (s Selection) Check(gpus []GPU) string {
+	var missing, ambiguous []string
+	for _, p := range s.parts {
+		if p.first != None {
+			for i := p.first; i <= p.last; i++ {
+				if !hasIndex(gpus, i) {
+					missing = append(missing, strconv.Itoa(i))
+				}
+			}
+			continue
+		}
+		n := 0
+		for i := range gpus {
+			if p.picksWhole(&gpus[i].Identity) {
+				n++
+			}
+			for j := range gpus[i].MIG {
+				if p.picksInstance(&gpus[i].MIG[j].Identity) {
+					n++
+				}
+			}
+		}
+		switch {
+		case n == 0:
+			missing = append(missing, p.text)
+		case n > 1:
+			ambiguous = append(ambiguous, p.text)
+		}
+	}
+	switch {
+	case len(missing) > 8:
+		return fmt.Sprintf("no such GPU: %s and %d more", strings.Join(missing[:8], ", "), len(missing)-8)
+	case len(missing) > 0:
+		return "no such GPU: " + strings.Join(missing, ", ")
+	case len(ambiguous) > 0:
+		return "more than one GPU has a UUID that begins with " + strings.Join(ambiguous, ", ")
+	}
+	return ""
+}
+
+func hasIndex(gpus []GPU, i int) bool {
+	for k := range gpus {
+		if gpus[k].Index == i {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package monitor
+
+import (
+	"fmt"
+	"time"
+)
+
+// Source is what knows GPUs: a driver's library, a tree of files, a
+// simulation. Open and Devices are called from one goroutine, Read for one
+// device from one goroutine at a time; different devices are read at the same
+// time. Every method but Name and LocalPIDs may block for ever, but a device
+// that blocks must not block Devices or another device.
+type Source interface {
+	// Name is the word used in GPU.Sources.
+	Name() string
+	// Open makes the source ready, or ready again after Close. Its error is an
+	// *OpenError.
+	Open() error
+	// Driver describes the driver once Open has succeeded.
+	Driver() Driver
+	// Devices lists the devices without opening any of them.
+	Devices() ([]Device, error)
+	// Read opens the device where that was not done, and reads what is wanted
+	// of it, one call a reading or group, each handed to sink as it comes.
+	Read(d Device, want Want, sink Sink)
+	// LocalPIDs says whether its PIDs are those of this machine.
+	LocalPIDs() bool
+	// Close releases what Open took. It does not wait for calls in progress.
+	Close()
+}
+
+// Device is a device before it was opened.
+type Device struct {
+	Key   string // names the device within its source until the source is closed
+	Index int    // the driver's, None when it has none
+}
+
+// Sink takes what Read finds out. Its methods may be called from one goroutine
+// at a time.
+type Sink interface {
+	// Begin says for which readings and groups the calls that follow are, so
+	// that a call that hangs costs those and no others.
+	Begin(w Want)
+	// Call names the call now in progress, "" when it has returned.
+	Call(function string)
+	// Identity tells what the device is, as far as is known by now.
+	Identity(id Identity)
+	// State tells the state of the device: OK, Lost, Sleeping, Unavailable.
+	// blocked is why nothing can be measured of an Unavailable one, why says it
+	// in words.
+	State(s State, blocked Reason, why string, err CallError)
+	Reading(id ReadingID, r Reading)
+	Fans(fans []Fan, st Status)
+	XIDs(xids []XID, st Status)
+	MIG(instances []GPU, st Status)
+	Processes(list []Process, st Status)
+}
+
+// Cause is why a source cannot be opened.
+type Cause uint8
+
+// The causes.
+const (
+	CauseOther           Cause = iota
+	CauseNoLibrary             // no library could be loaded
+	CauseNoDriver              // no driver is in sight, or it is not loaded
+	CauseVersionMismatch       // library and kernel module differ
+	CauseNoGPU                 // the driver has no GPU
+	CauseNoSuchGPU             // what was asked for is not there
+	CauseNoPermission
+	CauseTimeout // no answer within the deadline
+)
+
+// Final reports whether waiting cannot help.
+func (c Cause) Final() bool {
+	return c == CauseNoLibrary || c == CauseVersionMismatch || c == CauseNoSuchGPU
+}
+
+// OpenError is the error of a source that cannot be opened. It is plain
+// data: it crosses the pipe.
+type OpenError struct {
+	Cause Cause
+	What  string // what is wrong, one line
+	Code  string // the driver's name for it, "" when it gave none
+	Hint  string // what to do, one line
+}
+
+func (u *OpenError) Error() string {
+	if u.Code != "" {
+		return fmt.Sprintf("%s: %s", u.What, u.Code)
+	}
+	return u.What
+}
+
+// Request is what the one who shows the snapshots wants of the one who makes
+// them.
+type Request struct {
+	Interval time.Duration
+	Want     Want
+	GPUs     []string // selectors as given to -g; empty is all
+	Paused   bool     // do not ask the driver
+}
