@@ -1,0 +1,124 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"nvtop-lite/monitor/host"
+)
+
+// stat is what is used of /proc/PID/stat.
+type stat struct {
+	comm  string
+	state byte
+	cpu   uint64 // user and system time, clock ticks
+	start uint64 // clock ticks after boot
+}
+
+var errStat = fmt.Errorf("stat: %w", host.ErrMalformed)
+
+// parseStat reads /proc/PID/stat. The name may hold blanks and parentheses, so
+// the fields are counted from the last one.
+func parseStat(data []byte) (stat, error) {
+	from, to := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
+	if from < 0 || to < from {
+		return stat{}, errStat
+	}
+	// The numbers are those of proc(5), which counts the PID as 1.
+	const stateField, utime, stime, start = 3, 14, 15, 22
+	var s stat
+	field := stateField
+	for word := range bytes.FieldsSeq(data[to+1:]) {
+		var err error
+		switch field {
+		case stateField:
+			s.state = word[0]
+		case utime, stime:
+			var v uint64
+			v, err = strconv.ParseUint(string(word), 10, 62)
+			s.cpu += v
+		case start:
+			s.start, err = strconv.ParseUint(string(word), 10, 63)
+		}
+		if err != nil {
+			return stat{}, errStat
+		}
+		if field == start {
+			s.comm = strings.ToValidUTF8(string(data[from+1:to]), "\uFFFD")
+			return s, nil
+		}
+		field++
+	}
+	return stat{}, errStat
+}
+
+// parseStatm returns the resident pages from /proc/PID/statm, its second number.
+func parseStatm(data []byte) (uint64, error) {
+	_, rest, _ := bytes.Cut(data, []byte(" "))
+	resident, _, _ := bytes.Cut(rest, []byte(" "))
+	pages, err := strconv.ParseUint(string(resident), 10, 45) // times 64 KiB it still fits
+	if err != nil {
+		return 0, fmt.Errorf("statm: %w", host.ErrMalformed)
+	}
+	return pages, nil
+}
+
+// parseUID returns the real user id from /proc/PID/status.
+func parseUID(data []byte) (uint32, bool) {
+	for line := range bytes.Lines(data) {
+		rest, ok := bytes.CutPrefix(line, []byte("Uid:"))
+		if !ok {
+			continue
+		}
+		for word := range bytes.FieldsSeq(rest) {
+			uid, err := strconv.ParseUint(string(word), 10, 32)
+			return uint32(uid), err == nil
+		}
+	}
+	return 0, false
+}
+
+// parseHides reports whether a list of mounts has a /proc that hides the
+// processes of other users. Where it only closes their files, they are not
+// hidden.
+func parseHides(data []byte) bool {
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) < 4 || f[1] != "/proc" || f[2] != "proc" {
+			continue
+		}
+		for option := range strings.SplitSeq(f[3], ",") {
+			switch option {
+			case "hidepid=2", "hidepid=invisible", "hidepid=4", "hidepid=ptraceable":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// splitCmdline splits /proc/PID/cmdline at its NULs and drops empty parts.
+func splitCmdline(data []byte) []string {
+	var args []string
+	for part := range bytes.SplitSeq(data, []byte{0}) {
+		s := strings.ToValidUTF8(string(part), "\uFFFD")
+		if s = strings.TrimRight(s, " \n"); s != "" {
+			args = append(args, s)
+		}
+	}
+	return args
+}
+
+// limit cuts s to n bytes without splitting a character.
+func limit(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

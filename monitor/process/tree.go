@@ -1,0 +1,291 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/host"
+)
+
+const (
+	maxPID     = 1 << 22 // the kernel's own limit; what is above is no PID
+	maxCmdline = 32 << 10
+	maxCommand = 4096
+	maxName    = 256
+	maxFDs     = 1 << 16
+)
+
+// tree looks processes up in /proc under a root.
+type tree struct {
+	host  *host.Reader
+	root  host.Root
+	hz    uint64
+	page  uint64
+	buf   [1024]byte // sample's
+	users users
+
+	initial func() (bool, error) // whether the PIDs are the driver's
+	whole   func() bool          // whether the cgroup paths are whole
+
+	bootMu sync.Mutex
+	boot   int64
+	bootAt time.Time
+}
+
+func newTree(h *host.Reader) *tree {
+	root := h.Root()
+	return &tree{
+		host:    h,
+		root:    root,
+		hz:      uint64(h.ClockTicks()),
+		page:    uint64(os.Getpagesize()),
+		users:   users{root: root},
+		initial: sync.OnceValues(func() (bool, error) { return host.PIDNamespace(string(root)) }),
+		whole:   sync.OnceValue(func() bool { return host.CgroupNamespace(string(root)) }),
+	}
+}
+
+func procPath(pid uint32, file string) string {
+	return "/proc/" + strconv.FormatUint(uint64(pid), 10) + "/" + file
+}
+
+func (t *tree) sample(pid uint32) (sample, error) {
+	st, err := t.stat(pid, t.buf[:])
+	if err != nil {
+		return sample{}, err
+	}
+	s := sample{
+		start: st.start,
+		cpu:   ticks(st.cpu, t.hz),
+		comm:  st.comm,
+		ended: st.state == 'Z' || st.state == 'X',
+	}
+	if boot := t.bootTime(); boot != 0 {
+		s.startTime = boot + int64(ticks(st.start, t.hz))
+	}
+	s.memory = t.memory(pid)
+	if s.ended {
+		s.memory = monitor.Unknown(monitor.NotFound) // its memory went before it
+	}
+	return s, nil
+}
+
+// memory reads the resident pages from statm. Field 24 of stat is cheaper, but
+// newer kernels do not add up in it what each CPU has counted for itself: small
+// processes have 0 pages there.
+func (t *tree) memory(pid uint32) monitor.Reading {
+	data, err := t.root.Read(procPath(pid, "statm"), t.buf[:])
+	if err != nil {
+		return monitor.Unknown(host.Reason(err))
+	}
+	pages, err := parseStatm(data)
+	if err != nil {
+		return monitor.Unknown(host.Reason(err))
+	}
+	return monitor.OfUint(pages * t.page)
+}
+
+// ticks converts clock ticks without overflow.
+func ticks(n, hz uint64) time.Duration {
+	return time.Duration(n/hz)*time.Second + time.Duration(n%hz)*time.Second/time.Duration(hz)
+}
+
+func (t *tree) stat(pid uint32, buf []byte) (stat, error) {
+	if pid == 0 || pid > maxPID {
+		return stat{}, fs.ErrNotExist
+	}
+	data, err := t.root.Read(procPath(pid, "stat"), buf)
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(data)
+}
+
+// bootTime is read again from time to time, since it moves with the clock.
+func (t *tree) bootTime() int64 {
+	t.bootMu.Lock()
+	defer t.bootMu.Unlock()
+	if t.bootAt.IsZero() || time.Since(t.bootAt) > 10*time.Second {
+		t.boot, _ = t.host.BootTime() // 0 where it cannot be read: no start time
+		t.bootAt = time.Now()
+	}
+	return t.boot
+}
+
+func (t *tree) describe(pid uint32, s sample) (facts, bool) {
+	f := facts{
+		user: t.user(pid),
+	}
+	f.name, f.command = t.names(pid, s.comm)
+	f.container, f.job = t.groups(pid)
+	f.holds = t.holding(pid)
+	if s.ended {
+		f.holds = holdingUnreadable // a zombie's files are closed
+	}
+	var buf [1024]byte
+	again, err := t.stat(pid, buf[:])
+	return f, err == nil && again.start == s.start
+}
+
+func (t *tree) names(pid uint32, comm string) (name, command monitor.Text) {
+	data, err := t.root.ReadFile(procPath(pid, "cmdline"), maxCmdline)
+	args := splitCmdline(data)
+	switch {
+	case err != nil:
+		command = monitor.UnknownText(host.Reason(err))
+	case len(args) == 0: // a zombie, or a thread of the kernel
+		command = monitor.UnknownText(monitor.NotFound)
+	default:
+		command = monitor.OfText(limit(strings.Join(args, " "), maxCommand))
+	}
+	if n := nameOf(args, comm); n != "" {
+		return monitor.OfText(limit(n, maxName)), command
+	}
+	if comm == "" {
+		return monitor.UnknownText(monitor.NotFound), command
+	}
+	return monitor.OfText(limit("["+comm+"]", maxName)), command
+}
+
+func (t *tree) user(pid uint32) monitor.Text {
+	data, err := t.root.ReadFile(procPath(pid, "status"), 4096)
+	if err != nil {
+		return monitor.UnknownText(host.Reason(err))
+	}
+	uid, ok := parseUID(data)
+	if !ok {
+		return monitor.UnknownText(monitor.Implausible)
+	}
+	return monitor.OfText(t.users.name(uid))
+}
+
+func (t *tree) groups(pid uint32) (monitor.Container, monitor.Job) {
+	data, err := t.root.ReadFile(procPath(pid, "cgroup"), 64<<10)
+	if err != nil {
+		why := host.Reason(err)
+		return monitor.Container{Reason: why}, monitor.Job{Reason: why}
+	}
+	container, job := parseCgroup(data)
+	if !t.whole() {
+		// What lies above our own group is cut off: nothing found is no proof
+		// that there is nothing.
+		if container.ID == "" {
+			container.Reason = monitor.NotSupported
+		}
+		if job.ID == "" {
+			job.Reason = monitor.NotSupported
+		}
+	}
+	return container, job
+}
+
+// holding looks for one of the driver's device files among the open ones.
+func (t *tree) holding(pid uint32) holding {
+	path := t.root.Path(procPath(pid, "fd"))
+	dir, err := os.Open(path)
+	if err != nil {
+		return holdingUnreadable
+	}
+	defer dir.Close()
+	answer := holdingNone
+	for seen := 0; seen < maxFDs; {
+		names, err := dir.Readdirnames(256)
+		for _, name := range names {
+			link, err := os.Readlink(path + string(os.PathSeparator) + name)
+			if err == nil && isDeviceFile(link) {
+				return holdingDevice
+			}
+			if errors.Is(err, fs.ErrPermission) {
+				answer = holdingUnreadable
+			}
+		}
+		if seen += len(names); err == io.EOF {
+			return answer
+		} else if err != nil {
+			return holdingUnreadable
+		}
+	}
+	return holdingUnreadable
+}
+
+// isDeviceFile knows the device files through which a GPU is used: NVIDIA's, WSL's
+// and those of Jetson.
+func isDeviceFile(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/dev/")
+	if !ok {
+		return false
+	}
+	for _, prefix := range []string{"nvidia", "nvhost-", "nvgpu/"} {
+		if strings.HasPrefix(rest, prefix) {
+			return true
+		}
+	}
+	return rest == "dxg" || rest == "nvmap"
+}
+
+func (t *tree) judge(h holding) verdict {
+	initial, err := t.initial()
+	switch {
+	case h == holdingDevice:
+		return verdict{monitor.NamespaceSame, monitor.Known}
+	case initial && h == holdingNone:
+		// It is the process of that number, but perhaps no longer the one the
+		// driver speaks of.
+		return verdict{monitor.NamespaceUnknown, monitor.Known}
+	case initial:
+		return verdict{monitor.NamespaceSame, monitor.Known}
+	}
+	v := verdict{namespace: monitor.NamespaceOutside}
+	if err != nil {
+		v.namespace = monitor.NamespaceUnknown
+	}
+	switch h {
+	case holdingNone:
+		v.why = monitor.NotFound
+	case holdingUnreadable:
+		v.why = monitor.NoPermission
+	default:
+		v.why = monitor.Timeout
+	}
+	return v
+}
+
+func (t *tree) absent(pid uint32, err error) verdict {
+	v := verdict{why: host.Reason(err)}
+	initial, nsErr := t.initial()
+	if nsErr != nil {
+		return v
+	}
+	if !initial {
+		v.namespace = monitor.NamespaceOutside
+		return v
+	}
+	if v.why == monitor.NotFound && pid != 0 && pid <= maxPID && t.hides() {
+		// Gone or hidden: the kernel tells which, a tree does not.
+		if !t.root.Here() {
+			v.why = monitor.NoPermission
+		} else if exists(pid) {
+			v = verdict{monitor.NamespaceSame, monitor.NoPermission}
+		}
+		return v
+	}
+	if v.why != monitor.NotFound {
+		v.namespace = monitor.NamespaceSame
+	}
+	return v
+}
+
+// hides reports whether /proc hides the processes of other users.
+func (t *tree) hides() bool {
+	data, err := t.root.ReadFile("/proc/self/mounts", 1<<20)
+	return err == nil && parseHides(data)
+}
+
+func (t *tree) title(uint32) string { return "" }
