@@ -1,0 +1,433 @@
+package screen
+
+import (
+	"math"
+	"time"
+
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+)
+
+const gib = 1 << 30
+
+// The ranks of the groups of a box's top edge; the lowest goes first.
+const (
+	rankFan         = 1
+	rankName        = 2
+	rankPower       = 3
+	rankClock       = 4
+	rankTemperature = 5
+	rankInfo        = 6
+	rankWarning     = 8
+	rankSlowed      = 9
+	rankState       = 10
+)
+
+// codingFor is how long encoder and decoder stay on the screen after their last
+// activity.
+const codingFor = 30 * time.Second
+
+// drawBoxes draws the boxes in sight.
+func (s *Screen) drawBoxes() {
+	l := &s.lay
+	first := s.v.Scroll * l.columns
+	for i := first; i < min(first+l.page*l.columns, len(s.shown)); i++ {
+		x := (i - first) % l.columns * l.boxWidth
+		y := l.top + (i-first)/l.columns*(l.inner+2)
+		s.drawBox(&s.snap.GPUs[s.shown[i]], x, y)
+		s.target(x, y, l.boxWidth, l.inner+2, Target{Kind: OnGPU, GPU: s.shown[i]})
+	}
+	s.drawRange()
+}
+
+func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
+	f, p, w, h := s.f, &s.pal, s.lay.boxWidth, s.lay.inner
+	graph := w - statsWidth - boxChrome
+	split := x + graph + 3
+	old := s.old(g)
+
+	s.drawTop(g, x, y, w)
+	for r := 1; r <= h; r++ {
+		f.Rune(x, y+r, '│', p.dim)
+		f.Rune(split, y+r, '│', p.dim)
+		f.Rune(x+w-1, y+r, '│', p.dim)
+	}
+	s.drawGraph(s.series(g), x+2, y+1, graph, h, old || !measured(g))
+	if s.graphed(g) == monitor.HistorySM {
+		f.Text(x+2, y+1, "SM", p.dim)
+	}
+	if !measured(g) {
+		f.Fill(x+2, y+1, graph, 1, ' ', p.plain)
+		l := s.line.reset()
+		s.state(l, g)
+		l.drawCut(f, x+2, y+1, graph)
+	}
+	s.drawStats(g, split+2, y+1, h)
+
+	f.Rune(x, y+h+1, '╰', p.dim)
+	f.Fill(x+1, y+h+1, w-2, 1, '─', p.dim)
+	f.Rune(x+w-1, y+h+1, '╯', p.dim)
+	s.drawUsers(g, x, y+h+1, split-x-4)
+}
+
+// drawTop draws the top edge.
+func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
+	p, f := &s.pal, s.f
+	s.groups = s.groups[:0]
+	var fade *ansi.Style
+	if s.old(g) || !measured(g) {
+		fade = &p.dim
+	}
+	faded := func(g *group) *group { g.fade = fade; return g }
+
+	number(&s.group(never, false).line, p.bold, nil, g, 0)
+	if g.Name.Known() {
+		faded(s.group(rankName, false)).pad(2).cut(p.plain, short(g.Name.Value), 40)
+	} else {
+		s.group(rankName, false).pad(2).text(p.dim, "-")
+	}
+	s.power(g, faded(s.group(rankPower, false)))
+
+	// The most severe finding comes first, so that it goes last.
+	elsewhere := func(h *monitor.Health) bool { return throttled(h) || silent(h) }
+	if h, more := worst(g, monitor.Warn, elsewhere); h != nil && g.State != monitor.Lost {
+		r := s.group(rankWarning, true)
+		if h.Level == monitor.Critical {
+			r.rank = rankState
+		}
+		r.text(s.levelStyle(h.Level), h.Text)
+		if more > 0 {
+			r.text(s.levelStyle(h.Level), " +").int(s.levelStyle(h.Level), int64(more), 0)
+		}
+	}
+	for i := range g.Health {
+		if h := &g.Health[i]; throttled(h) && measured(g) {
+			r := faded(s.group(rankSlowed, true))
+			r.text(s.levelStyle(h.Level), h.Text)
+			break
+		}
+	}
+	if s.old(g) {
+		s.group(rankState, true).text(p.warn, "stale ").duration(p.warn, s.staleFor(g))
+	}
+	if v, ok := g.Readings[monitor.FanPercent].Float(); ok {
+		faded(s.group(rankFan, true)).text(p.dim, "FAN ").float(p.plain, v, 0, 3).text(p.plain, "%")
+	}
+	if v, ok := g.Readings[monitor.TemperatureC].Float(); ok {
+		faded(s.group(rankTemperature, true)).float(at(&p.heat, v), v, 0, 3).text(at(&p.heat, v), s.celsius())
+	}
+	if v, ok := g.Readings[monitor.ClockGraphicsMHz].Float(); ok {
+		faded(s.group(rankClock, true)).float(p.plain, v, 0, 4).text(p.dim, " MHz")
+	}
+
+	// "╭─ ", a blank and "─" stand around the left side, " " and " ─╮" around
+	// the right side, or "─╮" alone.
+	left, right := s.fit(w, 2, func(rights int) int {
+		if rights > 0 {
+			return 5 + 4
+		}
+		return 5 + 2
+	})
+	f.Rune(x, y, '╭', p.dim)
+	f.Fill(x+1, y, w-2, 1, '─', p.dim)
+	f.Rune(x+w-1, y, '╮', p.dim)
+	f.Rune(x+2, y, ' ', p.plain)
+	at := x + 3
+	for i := range s.groups {
+		if g := &s.groups[i]; !g.right && !g.gone {
+			at = g.drawCut(f, at, y, x+w-2-at)
+		}
+	}
+	if left > 0 && at < x+w-2 {
+		f.Rune(at, y, ' ', p.plain)
+	}
+	if right == 0 {
+		return
+	}
+	at = x + w - 3 - right
+	f.Rune(at-1, y, ' ', p.plain)
+	for i := range s.groups {
+		if g := &s.groups[i]; g.right && !g.gone {
+			at = g.draw(f, at, y)
+			f.Text(at, y, "  ", p.plain)
+			at += 2
+		}
+	}
+	f.Text(x+w-3, y, " ", p.plain)
+	f.Rune(x+w-2, y, '─', p.dim)
+}
+
+// power adds "  │ 412 / 700 W"; on a module whose GPU has no meter of its own,
+// the rail that is its own.
+func (s *Screen) power(g *monitor.GPU, l *group) {
+	p := &s.pal
+	watts := g.Readings[monitor.PowerMW]
+	if g.Integrated && !watts.Known() {
+		for i := range s.snap.Platform.Rails {
+			if r := &s.snap.Platform.Rails[i]; r.Scope == "gpu" {
+				l.text(p.dim, "  │ ").text(p.dim, r.Name).pad(1)
+				l.number(p.plain, r.PowerMW, 1e-3, 1, 0).text(p.dim, " W")
+				return
+			}
+		}
+	}
+	limit := g.Readings[monitor.PowerLimitMW]
+	if !watts.Known() && !limit.Known() && !measured(g) {
+		return
+	}
+	l.text(p.dim, "  │ ")
+	l.number(p.plain, watts, 1e-3, 0, max(wattDigits(limit), 3))
+	if limit.Known() {
+		l.text(p.dim, " / ").number(p.dim, limit, 1e-3, 0, 0)
+	}
+	l.text(p.dim, " W")
+}
+
+func wattDigits(r monitor.Reading) int {
+	v, _ := r.Float()
+	return wholeDigits(v / 1e3)
+}
+
+// wholeDigits is how many cells the rounded value takes.
+func wholeDigits(v float64) int { return digits(int(math.RoundToEven(min(max(v, 0), 1e12)))) }
+
+func (s *Screen) celsius() string {
+	if s.opt.ASCII {
+		return "C"
+	}
+	return "°C"
+}
+
+// short is a model name without the maker's.
+func short(name string) string {
+	const maker = "NVIDIA "
+	if len(name) > len(maker) && name[:len(maker)] == maker {
+		return name[len(maker):]
+	}
+	return name
+}
+
+// drawStats draws the column of numbers.
+func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
+	p := &s.pal
+	row := 0
+	draw := func(l *line) {
+		l.drawCut(s.f, x, y+row, statsWidth)
+		row++
+	}
+	draw(s.loadRow(g))
+	draw(s.memoryRow(g))
+	switch {
+	case len(g.MIG) > 0:
+		s.instanceRows(g, x, y+row, h-row)
+		return
+	case g.Integrated && !g.Readings[monitor.PCIeRxBytesPerSecond].Known():
+		if h >= 3 {
+			l := s.start(g).text(p.dim, "avail ").number(p.plain, s.snap.Host.MemoryAvailableBytes, 1.0/gib, 1, 0)
+			draw(l.text(p.dim, " GiB  (host and GPU)"))
+		}
+		if h >= 4 {
+			draw(s.railRow(g))
+		}
+		return
+	}
+	if h >= 5 {
+		if l := s.extraRow(g); l != nil {
+			draw(l)
+		} else {
+			s.f.Fill(x, y+row, statsWidth, 1, '─', p.dim)
+			row++
+		}
+	}
+	switch {
+	case h >= 4:
+		draw(s.rateRow(g, "PCIe → GPU", monitor.PCIeRxBytesPerSecond))
+		draw(s.rateRow(g, "PCIe ← GPU", monitor.PCIeTxBytesPerSecond))
+	case h == 3:
+		l := s.start(g).text(p.dim, "PCIe").pad(4)
+		l.text(p.dim, "→ ").number(p.plain, g.Readings[monitor.PCIeRxBytesPerSecond], 1e-9, 2, 5)
+		l.text(p.dim, "  ← ").number(p.plain, g.Readings[monitor.PCIeTxBytesPerSecond], 1e-9, 2, 5)
+		l.to(statsWidth-5).text(p.dim, " GB/s")
+		draw(l)
+	}
+}
+
+// start begins a row of numbers, faded when they are old.
+func (s *Screen) start(g *monitor.GPU) *line {
+	l := s.line.reset()
+	if s.old(g) {
+		l.fade = &s.pal.dim
+	}
+	return l
+}
+
+func (s *Screen) loadRow(g *monitor.GPU) *line {
+	p := &s.pal
+	l := s.start(g).text(p.dim, "GPU ").percentOf(p, g.Readings[monitor.UtilizationPercent])
+	sm, tensor := g.Readings[monitor.SMActivePercent], g.Readings[monitor.TensorActivePercent]
+	switch {
+	case s.old(g):
+		l.pad(3).text(p.warn, "(").duration(p.warn, s.staleFor(g)).text(p.warn, " old)")
+	case len(g.MIG) > 0:
+		l.pad(3).text(p.dim, "SM ").percentOf(p, sm).pad(3).text(p.plain, "MIG: ").int(p.plain, int64(len(g.MIG)), 0)
+	case sm.Known() || tensor.Known():
+		l.pad(3).text(p.dim, "SM ").percentOf(p, sm).pad(2).text(p.dim, "tensor ").percentOf(p, tensor)
+	case s.codes(g):
+		s.coders(g, l.pad(3))
+	}
+	return l
+}
+
+// coders appends the load of encoder and decoder.
+func (s *Screen) coders(g *monitor.GPU, l *line) *line {
+	p := &s.pal
+	l.text(p.dim, "ENC ").percentOf(p, g.Readings[monitor.EncoderPercent])
+	return l.pad(3).text(p.dim, "DEC ").percentOf(p, g.Readings[monitor.DecoderPercent])
+}
+
+// codes reports whether a GPU encoded or decoded a moment ago.
+func (s *Screen) codes(g *monitor.GPU) bool {
+	enc, _ := g.Readings[monitor.EncoderPercent].Float()
+	dec, _ := g.Readings[monitor.DecoderPercent].Float()
+	if enc == 0 && dec == 0 && len(s.coding) == 0 {
+		return false
+	}
+	key := monitor.Key(g)
+	if enc > 0 || dec > 0 {
+		s.coding[key] = s.snap.Steady
+		return true
+	}
+	last, ok := s.coding[key]
+	if ok && s.snap.Steady-last > int64(codingFor) {
+		delete(s.coding, key)
+		ok = false
+	}
+	return ok
+}
+
+func (s *Screen) memoryRow(g *monitor.GPU) *line {
+	p := &s.pal
+	used, total := g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes]
+	l := s.start(g).text(p.dim, "MEM ")
+	part, ok := shareOf(used, total)
+	l.percent(p, part, ok)
+	r := s.side.reset()
+	r.fade = l.fade
+	if g.MemoryUnified {
+		r.text(p.dim, "shared  ")
+	}
+	r.number(p.plain, used, 1.0/gib, 1, 0).text(p.dim, " / ").number(p.dim, total, 1.0/gib, 1, 0).text(p.dim, " GiB")
+	return l.to(statsWidth - r.w).append(r)
+}
+
+// shareOf is the percentage that part is of whole.
+func shareOf(part, whole monitor.Reading) (v float64, ok bool) {
+	p, ok := part.Float()
+	w, ok2 := whole.Float()
+	if !ok || !ok2 || w <= 0 {
+		return 0, false
+	}
+	return 100 * p / w, true
+}
+
+// laneGB is the speed of a PCIe lane in GB/s, by generation.
+var laneGB = [...]float64{1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
+
+// linkGB is the speed of a GPU's PCIe link in GB/s, 0 when it is not known, and
+// whether it has fewer lanes than it could have.
+func linkGB(g *monitor.GPU) (speed float64, narrow bool) {
+	gen, ok := g.Readings[monitor.PCIeGenerationMax].Int()
+	if !ok || gen < 1 || gen >= int64(len(laneGB)) {
+		return 0, false
+	}
+	full, ok := g.Readings[monitor.PCIeWidthMax].Int()
+	lanes, ok2 := g.Readings[monitor.PCIeWidth].Int()
+	if !ok2 {
+		lanes = full
+	}
+	return laneGB[gen] * float64(max(lanes, 0)), ok && ok2 && lanes < full
+}
+
+// rateRow is "PCIe → GPU       40.99 / 63 GB/s".
+func (s *Screen) rateRow(g *monitor.GPU, label string, id monitor.ReadingID) *line {
+	p := &s.pal
+	l := s.start(g).text(p.dim, label)
+	r := s.side.reset()
+	r.fade = l.fade
+	r.number(p.plain, g.Readings[id], 1e-9, 2, 0)
+	if speed, narrow := linkGB(g); speed > 0 {
+		st := p.dim
+		if narrow && !g.Integrated {
+			st = p.warn
+		}
+		r.text(p.dim, " / ").float(st, speed, 0, 0)
+	}
+	r.text(p.dim, " GB/s")
+	return l.to(statsWidth - r.w).append(r)
+}
+
+// extraRow is the row between memory and PCIe: encoder and decoder where they
+// work and have no other place, else NVLink. Nil stands for a rule.
+func (s *Screen) extraRow(g *monitor.GPU) *line {
+	p := &s.pal
+	gpm := g.Readings[monitor.SMActivePercent].Known() || g.Readings[monitor.TensorActivePercent].Known()
+	if (gpm || s.old(g)) && s.codes(g) {
+		return s.coders(g, s.start(g))
+	}
+	rx, tx := g.Readings[monitor.NVLinkRxBytesPerSecond], g.Readings[monitor.NVLinkTxBytesPerSecond]
+	if links, _ := g.Readings[monitor.NVLinkLinksActive].Int(); links == 0 && !rx.Known() && !tx.Known() {
+		return nil
+	}
+	l := s.start(g).text(p.dim, "NVLink").pad(2)
+	l.text(p.dim, "→ ").number(p.plain, rx, 1e-9, 1, 5).text(p.dim, "  ← ").number(p.plain, tx, 1e-9, 1, 5)
+	return l.to(statsWidth-5).text(p.dim, " GB/s")
+}
+
+// instanceRows draws a row for each MIG instance, the last one saying how many
+// found no room.
+func (s *Screen) instanceRows(g *monitor.GPU, x, y, rows int) {
+	p := &s.pal
+	for i := range g.MIG {
+		if i >= rows {
+			return
+		}
+		l := s.start(g)
+		if i == rows-1 && len(g.MIG) > rows {
+			l.text(p.plain, "+").int(p.plain, int64(len(g.MIG)-i), 0).text(p.plain, " instances: see the list (v)")
+			l.drawCut(s.f, x, y+i, statsWidth)
+			return
+		}
+		m := &g.MIG[i]
+		number(l, p.plain, g, m, 4)
+		l.pad(1).left(p.plain, m.Profile, 7).pad(1)
+		l.text(p.dim, "SM").percentOf(p, m.Readings[monitor.SMActivePercent])
+		r := s.side.reset()
+		r.fade = l.fade
+		s.gibPair(r, m, 0)
+		l.to(statsWidth-r.w).append(r).drawCut(s.f, x, y+i, statsWidth)
+	}
+}
+
+// gibPair appends used and total memory, "46.8/80.0", without a unit.
+func (s *Screen) gibPair(l *line, g *monitor.GPU, width int) {
+	p := &s.pal
+	l.number(p.plain, g.Readings[monitor.MemoryUsedBytes], 1.0/gib, 1, width)
+	l.text(p.dim, "/").number(p.dim, g.Readings[monitor.MemoryTotalBytes], 1.0/gib, 1, 4)
+}
+
+// railRow names the power rails that a module's GPU shares.
+func (s *Screen) railRow(g *monitor.GPU) *line {
+	p := &s.pal
+	l := s.start(g)
+	for i := range s.snap.Platform.Rails {
+		r := &s.snap.Platform.Rails[i]
+		if r.Scope == "gpu" {
+			continue
+		}
+		if l.w > 0 {
+			l.pad(3)
+		}
+		l.text(p.dim, r.Name).pad(1).number(p.plain, r.PowerMW, 1e-3, 1, 0).text(p.dim, " W")
+	}
+	return l
+}

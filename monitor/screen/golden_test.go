@@ -1,0 +1,224 @@
+package screen
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/demo"
+)
+
+var update = flag.Bool("update", false, "write the golden frames anew")
+
+// golden compares a picture with the file of that name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	got += "\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Checkouts may have turned the line ends.
+	if w := strings.ReplaceAll(string(want), "\r\n", "\n"); got != w {
+		t.Errorf("%s differs; go test -update writes it anew. Got:\n%s\nwant:\n%s", path, got, w)
+	}
+}
+
+func TestGrid(t *testing.T) {
+	for _, n := range []int{1, 2, 8, 16} {
+		snap, hist := newMachine(t, demo.Options{GPUs: n}).after(200)
+		for _, size := range [][2]int{{80, 24}, {120, 32}, {120, 24}, {200, 50}, {40, 10}, {20, 5}} {
+			f := draw(size[0], size[1], Options{Version: "0.1"}, snap, hist, view(snap))
+			golden(t, fmt.Sprintf("gpus-%02d-%dx%d", n, size[0], size[1]), f.String())
+		}
+	}
+}
+
+// state is a situation to be drawn.
+type state struct {
+	name   string
+	gpus   int
+	w, h   int
+	ascii  bool
+	change func(m *machine, snap *monitor.Snapshot, v *View)
+}
+
+func lose(m *machine, g *monitor.GPU) {
+	g.State, g.StateReason, g.StateSince = monitor.Lost, "Xid 79", m.now-int64(14*time.Second)
+	for id := range g.Readings {
+		g.Readings[id] = monitor.Unknown(monitor.GPULost)
+	}
+	g.XIDs = []monitor.XID{{Time: m.now - int64(14*time.Second), Code: 79, Source: "kernel_log"}}
+	g.Processes, g.ProcStatus = nil, monitor.Status{Reason: monitor.GPULost}
+}
+
+func stall(m *machine, g *monitor.GPU) {
+	g.State, g.StateSince, g.Refreshed = monitor.Stale, m.now-int64(4*time.Second), m.now-int64(7*time.Second)
+	g.Call, g.CallSince = "nvmlDeviceGetPowerUsage", m.now-int64(7*time.Second)
+	g.Readings[monitor.PowerMW] = monitor.Unknown(monitor.Timeout)
+}
+
+var states = []state{
+	{"lost-box", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { lose(m, &snap.GPUs[1]) }},
+	{"lost-list", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		lose(m, &snap.GPUs[4])
+		snap.GPUs[0].Readings[monitor.ThrottleReasons] = monitor.OfMask(monitor.ThrottleHWThermal | monitor.ThrottleHWSlowdown)
+	}},
+	{"lost-list-wide", 16, 120, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { lose(m, &snap.GPUs[11]) }},
+	{"stale", 1, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { stall(m, &snap.GPUs[0]) }},
+	{"stale-one-of-two", 2, 120, 32, false, func(m *machine, snap *monitor.Snapshot, v *View) { stall(m, &snap.GPUs[0]) }},
+	{"stale-list", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { stall(m, &snap.GPUs[2]) }},
+	{"silent", 4, 120, 32, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.SilentFor = 9 * time.Second }},
+	{"opening-and-asleep", 8, 100, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		for i, st := range []monitor.State{monitor.Initialising, monitor.Sleeping, monitor.Unavailable, monitor.Unavailable} {
+			lose(m, &snap.GPUs[i])
+			g := &snap.GPUs[i]
+			g.State, g.StateReason, g.XIDs, g.StateSince = st, "", nil, m.now-int64(4*time.Second)
+		}
+		snap.GPUs[2].Blocked = monitor.NoPermission
+		snap.GPUs[3].StateReason = "in use by a virtual machine"
+		snap.GPUs[3].Name = monitor.UnknownText(monitor.DriverError)
+		snap.GPUs[0].Index = monitor.None
+	}},
+	{"opening-boxes", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		for i, st := range []monitor.State{monitor.Initialising, monitor.Sleeping} {
+			g := &snap.GPUs[i]
+			lose(m, g)
+			g.State, g.StateReason, g.XIDs, g.StateSince = st, "", nil, m.now-int64(4*time.Second)
+		}
+	}},
+	{"unknown", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		for i := range snap.GPUs {
+			g := &snap.GPUs[i]
+			for id := range g.Readings {
+				g.Readings[id] = monitor.Unknown(monitor.NotSupported)
+			}
+			for j := range g.Processes {
+				g.Processes[j] = monitor.Process{PID: g.Processes[j].PID, GPUInstanceID: monitor.None}
+			}
+		}
+		snap.GPUs[1].Processes, snap.GPUs[1].ProcStatus = nil, monitor.Status{Reason: monitor.NoPermission}
+		snap.Host = monitor.Host{}
+		snap.Driver = monitor.Driver{}
+	}},
+	{"processes", 2, 120, 32, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		none := monitor.None
+		snap.GPUs[0].Processes = []monitor.Process{
+			{PID: 16523, Types: monitor.Compute, GPUInstanceID: none, GPUMemoryBytes: monitor.OfFloat(43.4 * gib), SMPercent: monitor.OfFloat(72),
+				Name: monitor.OfText("train.py"), Command: monitor.OfText("python train.py --config big.yaml --resume last"), User: monitor.OfText("root"),
+				CPUPercent: monitor.OfFloat(101), HostMemoryBytes: monitor.OfFloat(5.2 * gib), StartTime: monitor.OfInt(m.now - int64(134*time.Minute))},
+			{PID: 20117, Types: monitor.Compute, GPUInstanceID: none, GPUMemoryBytes: monitor.OfFloat(3.2 * gib), SMPercent: monitor.OfFloat(14),
+				Name: monitor.OfText("bench.py"), Command: monitor.OfText("./bench.py"), User: monitor.OfText("kim"),
+				CPUPercent: monitor.OfFloat(98), HostMemoryBytes: monitor.OfFloat(1.1 * gib), StartTime: monitor.OfInt(m.now - int64(31*time.Second))},
+		}
+		snap.GPUs[1].Processes = []monitor.Process{
+			{PID: 3310, Types: monitor.Compute | monitor.Graphics, GPUInstanceID: none, GPUMemoryBytes: monitor.OfFloat(8.8 * gib), SMPercent: monitor.OfFloat(2),
+				EncoderPercent: monitor.OfFloat(7), DecoderPercent: monitor.OfFloat(0), Name: monitor.OfText("vllm"),
+				Command: monitor.OfText("vllm serve some/model --and --very --many --options"), User: monitor.OfText("svc-llm"),
+				CPUPercent: monitor.OfFloat(3), HostMemoryBytes: monitor.OfFloat(12.4 * gib), StartTime: monitor.OfInt(m.now - int64(147*time.Hour))},
+			{PID: 31877, Types: monitor.Compute, GPUInstanceID: none, Namespace: monitor.NamespaceOutside},
+		}
+	}},
+	{"many-processes", 2, 100, 26, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		for i := range snap.GPUs {
+			g := &snap.GPUs[i]
+			base := g.Processes[0]
+			g.Processes = nil
+			for j := range 40 {
+				p := base
+				p.PID = uint32(5000 + 100*i + j)
+				p.GPUMemoryBytes = monitor.OfInt(int64(1+j) * gib / 2)
+				p.User = monitor.OfText([]string{"kim", "ana", "svc-llm"}[j%3])
+				g.Processes = append(g.Processes, p)
+			}
+		}
+		v.ProcScroll = 3
+	}},
+	{"sorted-by-user", 4, 160, 50, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Sort, v.Reverse = ByUser, true }},
+	{"no-processes", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.ShowProcesses = false }},
+	{"mig-list", 8, 80, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode = List }},
+	{"mig-boxes", 8, 160, 50, false, nil},
+	{"scrolled-boxes", 16, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode, v.Scroll = Boxes, 3 }},
+	{"scrolled-boxes-end", 15, 160, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode, v.Scroll = Boxes, 1000 }},
+	{"scrolled-list", 64, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Scroll = 20 }},
+	{"hidden", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Hidden = map[string]bool{monitor.Key(&snap.GPUs[0]): true, monitor.Key(&snap.GPUs[5]): true}
+	}},
+	{"paused-demo", 1, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Source, v.Paused, v.Now = "demo", true, v.Now.Add(75*time.Second)
+	}},
+	{"replay", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) { snap.Source = "replay" }},
+	{"notice", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Notice = "interval 2s" }},
+	{"help", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Help = true }},
+	{"waiting", 0, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.GPUs, snap.Waiting = nil, "the NVIDIA kernel module is not loaded"
+		snap.Driver = monitor.Driver{}
+	}},
+	{"warning", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Warnings = []monitor.Warning{{Code: "in_process", Text: "the driver process cannot be started: a hanging driver may hold up the screen"}}
+	}},
+	{"ascii", 4, 100, 30, true, func(m *machine, snap *monitor.Snapshot, v *View) { lose(m, &snap.GPUs[1]) }},
+	{"ascii-list", 16, 80, 24, true, nil},
+	{"one-line", 8, 80, 1, false, nil},
+	{"two-lines", 8, 80, 2, false, nil},
+	{"three-lines", 8, 80, 3, false, nil},
+	{"wide-names", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Host.Hostname = monitor.OfText("計算機\x1b[31m")
+		for i := range snap.GPUs {
+			for j := range snap.GPUs[i].Processes {
+				p := &snap.GPUs[i].Processes[j]
+				p.Name, p.User = monitor.OfText("訓練スクリプト.py"), monitor.OfText("café\u0301用戶")
+				p.Command = monitor.OfText("python 訓練スクリプト.py \x1b]0;owned\x07 --名前 ピカチュウピカチュウピカチュウ")
+			}
+		}
+	}},
+	{"jetson", 1, 80, 20, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		g := &snap.GPUs[0]
+		keep := map[monitor.ReadingID]monitor.Reading{}
+		for _, id := range []monitor.ReadingID{monitor.UtilizationPercent, monitor.TemperatureC, monitor.ClockGraphicsMHz} {
+			keep[id] = g.Readings[id]
+		}
+		for id := range g.Readings {
+			g.Readings[id] = monitor.Unknown(monitor.NotSupported)
+		}
+		for id, r := range keep {
+			g.Readings[id] = r
+		}
+		g.Name, g.Integrated, g.MemoryUnified = monitor.OfText("Thor (integrated)"), true, true
+		g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes] = monitor.OfFloat(25.7*gib), monitor.OfFloat(122.8*gib)
+		snap.Host.MemoryAvailableBytes = monitor.OfFloat(88.1 * gib)
+		snap.Platform = monitor.Platform{
+			Kind: "jetson", L4T: monitor.OfText("39.2"), JetPack: monitor.OfText("7.2"), PowerMode: monitor.OfText("MAXN"),
+			Rails: []monitor.Rail{{Name: "VDD_GPU", Scope: "gpu", PowerMW: monitor.OfFloat(18400)}, {Name: "VIN", Scope: "input", PowerMW: monitor.OfFloat(61000)}, {Name: "VDD_CPU_SOC", Scope: "shared", PowerMW: monitor.OfFloat(9200)}},
+		}
+	}},
+}
+
+func TestStates(t *testing.T) {
+	for _, st := range states {
+		t.Run(st.name, func(t *testing.T) {
+			m := newMachine(t, demo.Options{GPUs: max(st.gpus, 1)})
+			snap, hist := m.after(120)
+			v := view(snap)
+			if st.change != nil {
+				st.change(m, snap, v)
+				m.assess(snap)
+			}
+			golden(t, "state-"+st.name, draw(st.w, st.h, Options{Version: "0.1", ASCII: st.ascii}, snap, hist, v).String())
+		})
+	}
+	golden(t, "state-starting", draw(80, 12, Options{Version: "0.1"}, nil, nil, &View{Now: epoch}).String())
+	golden(t, "state-starting-silent", draw(80, 12, Options{Version: "0.1"}, nil, nil, &View{Now: epoch, SilentFor: 5 * time.Second}).String())
+}

@@ -1,0 +1,210 @@
+package screen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/demo"
+)
+
+// hostile are texts that may stand wherever a foreign text is shown.
+var hostile = []string{
+	"", " ", "x", "訓練スクリプト名前", "e\u0301\u0301\u0301\u0301", "\u0301", "\x1b[2J\x1b]0;owned\x07", "a\r\nb\tc\x00d", "\xff\xfe\xc3",
+	"\u202egnp.exe", "👩‍👩‍👧‍👦👍🏽🇩🇪🇩", "\u200b\u200d\ufeff", strings.Repeat("長", 300), strings.Repeat("w", 5000), "NVIDIA ", "%s%d%!",
+}
+
+// spoil makes a snapshot as bad as it may be.
+func spoil(r *rand.Rand, snap *monitor.Snapshot) {
+	text := func() monitor.Text {
+		if r.IntN(5) == 0 {
+			return monitor.UnknownText(monitor.NoPermission)
+		}
+		return monitor.OfText(hostile[r.IntN(len(hostile))])
+	}
+	number := func(old monitor.Reading) monitor.Reading {
+		switch r.IntN(12) {
+		case 0:
+			return monitor.Unknown(monitor.Reason(r.IntN(12)))
+		case 1:
+			return monitor.OfFloat(-1e300)
+		case 2:
+			return monitor.OfFloat(1e300)
+		case 3:
+			return monitor.OfInt(1<<63 - 1)
+		case 4:
+			return monitor.OfInt(-1 << 63)
+		case 5:
+			return monitor.OfInt(0)
+		}
+		return old
+	}
+	snap.Host.Hostname, snap.Driver.Version, snap.Driver.CUDAVersion = text(), text(), text()
+	if r.IntN(4) == 0 {
+		snap.Platform.L4T, snap.Platform.JetPack, snap.Platform.PowerMode = text(), text(), text()
+		snap.Platform.Rails = []monitor.Rail{{Name: hostile[r.IntN(len(hostile))], Scope: "gpu", PowerMW: number(monitor.OfInt(1))}, {Name: "X", Scope: "shared"}}
+	}
+	snap.Source = []string{"live", "demo", "replay", hostile[r.IntN(len(hostile))]}[r.IntN(4)]
+	if r.IntN(3) == 0 {
+		snap.Warnings = []monitor.Warning{{Text: hostile[r.IntN(len(hostile))]}, {Text: "another"}}
+		snap.Waiting = hostile[r.IntN(len(hostile))]
+	}
+	var gpu func(g *monitor.GPU)
+	gpu = func(g *monitor.GPU) {
+		if r.IntN(3) == 0 {
+			return
+		}
+		g.Name = text()
+		g.State = monitor.State(r.IntN(7))
+		g.StateReason = hostile[r.IntN(len(hostile))]
+		g.StateSince, g.CallSince, g.Refreshed = r.Int64N(snap.Steady+5), r.Int64N(snap.Steady+5), r.Int64N(snap.Steady+5)
+		g.Call = hostile[r.IntN(len(hostile))]
+		g.Blocked = monitor.Reason(r.IntN(12))
+		g.Integrated, g.MemoryUnified = r.IntN(4) == 0, r.IntN(4) == 0
+		if r.IntN(4) == 0 {
+			g.Index = []int{monitor.None, 0, 1234, -7}[r.IntN(4)]
+		}
+		if r.IntN(4) == 0 {
+			g.UUID = monitor.UnknownText(monitor.DriverError)
+		}
+		for id := range g.Readings {
+			g.Readings[id] = number(g.Readings[id])
+		}
+		for range r.IntN(4) {
+			g.Health = append(g.Health, monitor.Health{Code: []string{"xid", "throttle_power", "no_answer"}[r.IntN(3)], Level: monitor.Level(r.IntN(3)), Text: hostile[r.IntN(len(hostile))]})
+		}
+		if r.IntN(4) == 0 {
+			g.ProcStatus.Reason = monitor.Reason(r.IntN(12))
+		}
+		for i := range g.Processes {
+			p := &g.Processes[i]
+			p.Name, p.Command, p.User = text(), text(), text()
+			p.GPUMemoryBytes, p.SMPercent, p.CPUPercent = number(p.GPUMemoryBytes), number(p.SMPercent), number(p.CPUPercent)
+			p.HostMemoryBytes, p.StartTime, p.EncoderPercent = number(p.HostMemoryBytes), number(p.StartTime), number(p.EncoderPercent)
+			p.Types, p.Namespace = monitor.ProcessTypes(r.IntN(9)), monitor.Namespace(r.IntN(3))
+		}
+		for i := range g.MIG {
+			g.MIG[i].Profile = hostile[r.IntN(len(hostile))]
+			gpu(&g.MIG[i])
+		}
+	}
+	for i := range snap.GPUs {
+		gpu(&snap.GPUs[i])
+	}
+}
+
+// check reports what is wrong with a frame: rows that are not as wide as the
+// frame, or GPUs left out without a word.
+func check(s *Screen, f *ansi.Frame, snap *monitor.Snapshot, v *View) string {
+	w, h := f.Size()
+	for y := range h {
+		sum := 0
+		for x := range w {
+			r, _, n := f.Cell(x, y)
+			sum += n
+			if n > 0 && (r < ' ' || r >= 0x7f && r < 0xa0) {
+				return fmt.Sprintf("control character %U at %d,%d", r, x, y)
+			}
+		}
+		if sum != w {
+			return fmt.Sprintf("row %d is %d cells wide, not %d", y, sum, w)
+		}
+	}
+	if snap == nil || v.Help || w < 20 || h == 0 || len(snap.GPUs) == 0 {
+		return ""
+	}
+	seen := map[int]bool{}
+	for _, a := range s.targets {
+		if a.target.Kind == OnGPU {
+			seen[a.target.GPU] = true
+		}
+	}
+	want := len(s.shown)
+	if len(seen) < want && !strings.Contains(f.String(), fmt.Sprintf(" of %d ", want)) {
+		return fmt.Sprintf("%d of %d GPUs are in sight, and nothing says so", len(seen), want)
+	}
+	return ""
+}
+
+func TestEverySize(t *testing.T) {
+	var sizes [][2]int
+	for w := range 46 {
+		for h := range 14 {
+			sizes = append(sizes, [2]int{w, h})
+		}
+	}
+	for _, w := range []int{60, 79, 80, 100, 109, 110, 137, 138, 150, 184, 189, 200, 255, 300} {
+		for h := range 101 {
+			if h < 26 || h%7 == 4 {
+				sizes = append(sizes, [2]int{w, h})
+			}
+		}
+	}
+	counts := []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 32}
+	r := rand.New(rand.NewPCG(1, 2))
+	type scene struct {
+		snap *monitor.Snapshot
+		hist *monitor.History
+	}
+	scenes := []scene{{}, {snap: &monitor.Snapshot{Time: epoch, Steady: 1}}}
+	for _, n := range counts {
+		snap, hist := newMachine(t, demo.Options{GPUs: n, Processes: []int{0, -1, 5, 40}[n%4]}).after(70)
+		scenes = append(scenes, scene{snap, hist})
+		bad := *newMachine(t, demo.Options{GPUs: n}).next()
+		spoil(r, &bad)
+		scenes = append(scenes, scene{&bad, hist})
+	}
+	screens := map[bool]*Screen{false: New(Options{Version: "0.1", Level: ansi.LevelRGB}), true: New(Options{Version: hostile[3], ASCII: true, User: "kim"})}
+	f := ansi.NewFrame(0, 0)
+	for i, size := range sizes {
+		for j, sc := range scenes {
+			// Every scene at every third size.
+			if (i+j)%3 != 0 {
+				continue
+			}
+			v := &View{
+				Now: epoch.Add(5 * time.Minute), ShowProcesses: (i+j)%4 != 0, Mode: Mode(r.IntN(int(numModes))), Scroll: r.IntN(60) - 3, ProcScroll: r.IntN(60) - 3,
+				Paused: r.IntN(5) == 0, Help: r.IntN(9) == 0, Sort: Column(r.IntN(int(numColumns) + 2)), Reverse: r.IntN(2) == 0,
+			}
+			if r.IntN(6) == 0 {
+				v.SilentFor = 9 * time.Second
+			}
+			if r.IntN(6) == 0 {
+				v.Notice = hostile[r.IntN(len(hostile))]
+			}
+			if r.IntN(6) == 0 && sc.snap != nil && len(sc.snap.GPUs) > 1 {
+				v.Hidden = map[string]bool{monitor.Key(&sc.snap.GPUs[0]): true}
+			}
+			f.Resize(size[0], size[1])
+			s := screens[(i+j)%2 == 0]
+			s.Draw(f, sc.snap, sc.hist, v)
+			if wrong := check(s, f, sc.snap, v); wrong != "" {
+				t.Fatalf("%v, scene %d, view %+v: %s\n%s", size, j, *v, wrong, f)
+			}
+		}
+	}
+}
+
+func FuzzDraw(f *testing.F) {
+	f.Add(uint64(1), uint16(80), uint16(24), uint8(4))
+	f.Add(uint64(2), uint16(300), uint16(100), uint8(32))
+	f.Add(uint64(3), uint16(1), uint16(1), uint8(0))
+	f.Add(uint64(4), uint16(184), uint16(39), uint8(8))
+	f.Fuzz(func(t *testing.T, seed uint64, w, h uint16, gpus uint8) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		m := newMachine(t, demo.Options{Seed: seed, GPUs: int(gpus%33) + 1, Processes: r.IntN(7) - 1})
+		snap, hist := m.after(3)
+		spoil(r, snap)
+		v := &View{Now: epoch, ShowProcesses: r.IntN(3) > 0, Mode: Mode(r.IntN(3)), Scroll: r.IntN(40), Help: r.IntN(8) == 0}
+		s := New(Options{Level: ansi.Level(r.IntN(4)), ASCII: r.IntN(2) == 0})
+		frame := ansi.NewFrame(int(w%301), int(h%101))
+		s.Draw(frame, snap, hist, v)
+		if wrong := check(s, frame, snap, v); wrong != "" {
+			t.Fatalf("%s\n%s", wrong, frame)
+		}
+	})
+}
