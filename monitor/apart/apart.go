@@ -1,0 +1,40 @@
+// Package apart keeps the driver out of the process that draws. It starts the
+// program a second time as the driver process, which reads the GPUs and sends
+// snapshots over a pipe, and starts it again when it dies. The two share pipes
+// only: a call that never returns, or a fault inside the driver's library,
+// costs fresh numbers and nothing else. The driver process is also the one that
+// puts the terminal right when the program that draws is killed.
+package apart
+
+import (
+	"time"
+
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/sample"
+)
+
+// Argument is the command by which the program is started as the driver
+// process.
+const Argument = "__driver"
+
+// Setup tells the driver process what to read. It crosses the pipe as JSON.
+type Setup struct {
+	Demo     bool            // a simulated machine
+	NVML     string          // this library and no other; "" searches
+	Root     string          // where /proc and /sys are read; "" is /
+	Wake     bool            // do not spare sleeping GPUs
+	Complete bool            // as sample.Config.Complete
+	Count    int             // as sample.Config.Count
+	Timeout  time.Duration   // as sample.Config.Timeout
+	Request  monitor.Request // the first one
+}
+
+// Build makes the sampler of a setup; the program's rooms are wired there.
+type Build func(Setup, []monitor.Warning) (*sample.Sampler, error)
+
+// Event is what a Client hears.
+type Event struct {
+	Snapshot *monitor.Snapshot  // nil with the other two
+	Failed   *monitor.OpenError // nothing can be read; the last event
+	Done     bool               // all that was asked for was delivered; the last event
+}

@@ -1,0 +1,410 @@
+package apart
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"nvtop-lite/monitor"
+)
+
+// The times of a Client.
+const (
+	maxBackOff    = 30 * time.Second // between starts of the driver process
+	settled       = time.Minute      // a driver process that lived this long starts a new series
+	silentLimit   = 10 * time.Second // a stream whose driver process says nothing for this long is given up
+	maxFalls      = 2                // a stream whose driver process falls this often in a row is given up
+	maxHelloFalls = 3                // a driver process that never gets as far as its first word is done without
+)
+
+// Options are what a Client needs.
+type Options struct {
+	Setup Setup
+	Build Build           // for sampling in the program itself, where no process can be started
+	Start func(*exec.Cmd) // changes the command before it is started; nil leaves it
+	Crash *os.File        // the other end of this process's standard error, passed on; nil for none
+}
+
+// Client starts the driver process, hears it, and starts it again.
+type Client struct {
+	opts   Options
+	events chan Event
+	stop   chan struct{}
+	once   sync.Once
+
+	mu      sync.Mutex
+	to      *messageWriter // nil while there is no driver process
+	request monitor.Request
+	modes   []byte
+	heard   time.Time            // when the driver process last said something
+	inside  chan monitor.Request // when sampling in the program itself
+}
+
+// Start starts the driver process in the background.
+func Start(o Options) *Client {
+	c := &Client{opts: o, events: make(chan Event, 1), stop: make(chan struct{}), request: o.Setup.Request, heard: time.Now()}
+	go c.keep()
+	return c
+}
+
+// Events gives what the driver process finds. A live screen gets the newest
+// snapshot, a stream every one.
+func (c *Client) Events() <-chan Event { return c.events }
+
+// Heard tells when the driver process last said something. It speaks once a
+// second.
+func (c *Client) Heard() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard
+}
+
+// Request changes what is wanted.
+func (c *Client) Request(r monitor.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.request = r
+	if c.inside != nil {
+		replace(c.inside, r)
+	}
+	if c.to != nil {
+		_ = c.to.sendJSON(kindRequest, r)
+	}
+}
+
+// Modes passes on what restores the terminal, for the driver process to use
+// when this one is killed. The driver process understands it, not this package.
+func (c *Client) Modes(modes []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.modes = modes
+	if c.to != nil {
+		_ = c.to.send(kindModes, appendBytes(modes))
+	}
+}
+
+// Close says goodbye: the terminal is in order and the driver process may end.
+// It waits for nothing.
+func (c *Client) Close() {
+	c.once.Do(func() { close(c.stop) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.to != nil {
+		_ = c.to.send(kindBye, nil)
+	}
+}
+
+func appendBytes(b []byte) func([]byte) []byte {
+	return func(dst []byte) []byte { return append(dst, b...) }
+}
+
+// fall is how a driver process ended.
+type fall struct {
+	why     string // in words
+	hello   bool   // it got as far as its first word
+	spoke   bool   // it sent a snapshot
+	done    bool   // it was done
+	lived   time.Duration
+	nostart error // it could not be started at all
+}
+
+// keep runs driver processes, one after the other, until there is an end.
+func (c *Client) keep() {
+	defer close(c.events)
+	var (
+		backOff    = time.Second
+		falls      int // in a row without a snapshot
+		helloFalls int
+		last       *monitor.Snapshot
+		setup      = c.opts.Setup
+	)
+	deliver := func(e Event) bool {
+		if e.Snapshot != nil {
+			e.Snapshot = keepRows(last, e.Snapshot)
+			last = e.Snapshot
+			if setup.Count > 0 {
+				setup.Count--
+			}
+		}
+		return c.deliver(e)
+	}
+	for {
+		f := c.runOne(setup, deliver)
+		switch {
+		case c.stopped() || f.done:
+			return
+		case f.nostart != nil:
+			c.runInside(setup, f.nostart.Error(), deliver)
+			return
+		}
+		if f.spoke {
+			falls = 0
+		}
+		falls++
+		if !f.hello {
+			if helloFalls++; helloFalls >= maxHelloFalls {
+				c.runInside(setup, f.why, deliver)
+				return
+			}
+		}
+		if setup.Complete && (falls >= maxFalls || f.hello && setup.Timeout > 0) {
+			c.deliver(Event{Failed: &monitor.OpenError{
+				What: "the driver process ended: " + f.why,
+				Hint: "the driver's library faults; run it again, and nvidia-smi to see whether it does the same",
+			}})
+			return
+		}
+		if f.lived >= settled {
+			backOff = time.Second
+		}
+		if !setup.Complete {
+			deliver(Event{Snapshot: fallen(last, c.opts.Setup, f.why, backOff)})
+		}
+		select {
+		case <-c.stop:
+			return
+		case <-time.After(backOff):
+		}
+		backOff = min(2*backOff, maxBackOff)
+	}
+}
+
+// deliver hands over an event; for a live screen in the place of one that
+// nobody took. It reports whether to go on.
+func (c *Client) deliver(e Event) bool {
+	if !c.opts.Setup.Complete && e.Snapshot != nil {
+		replace(c.events, e)
+		return !c.stopped()
+	}
+	select {
+	case c.events <- e:
+		return true
+	case <-c.stop:
+		return false
+	}
+}
+
+func (c *Client) stopped() bool {
+	select {
+	case <-c.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// runOne starts one driver process and hears it to its end.
+func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
+	cmd := exec.Command(programFile(), Argument)
+	cmd.Args[0] = "nvtop-lite"
+	if c.opts.Crash != nil {
+		passCrash(cmd, c.opts.Crash)
+	}
+	// The pipes are our own: exec.Cmd's would make Wait wait.
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return fall{nostart: err}
+	}
+	defer inW.Close()
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		return fall{nostart: err}
+	}
+	defer outR.Close()
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		outW.Close()
+		return fall{nostart: err}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	if c.opts.Start != nil {
+		c.opts.Start(cmd)
+	}
+	begin := time.Now()
+	err = cmd.Start()
+	inR.Close()
+	outW.Close()
+	errW.Close()
+	if err != nil {
+		errR.Close()
+		return fall{nostart: err}
+	}
+	said := tail(errR)
+
+	w := &messageWriter{out: patient{inW}}
+	_ = w.sendJSON(kindSetup, setup)
+	c.mu.Lock()
+	c.to, c.heard = w, time.Now()
+	if c.modes != nil {
+		_ = w.send(kindModes, appendBytes(c.modes))
+	}
+	_ = w.sendJSON(kindRequest, c.request)
+	c.mu.Unlock()
+
+	over := make(chan struct{})
+	go c.watch(cmd, outR, over)
+	f, err := c.hear(outR, deliver)
+	close(over)
+	c.mu.Lock()
+	c.to = nil
+	c.mu.Unlock()
+	f.lived = time.Since(begin)
+	if f.done || c.stopped() {
+		go func() { _ = cmd.Wait() }() // it ends by its pipe; nobody waits
+		if c.stopped() {
+			_ = w.send(kindBye, nil)
+		}
+		return f
+	}
+	// It closed its pipe, or talks nonsense: it is ending, or made to.
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case werr := <-ended:
+		f.why = describe(werr, said(), err)
+	case <-time.After(time.Second):
+		_ = cmd.Process.Kill()
+		f.why = describe(nil, said(), err)
+	}
+	return f
+}
+
+// patient writes to a driver process that should read at once: one that was
+// stopped must not hold up the program.
+type patient struct{ *os.File }
+
+func (p patient) Write(b []byte) (int, error) {
+	_ = p.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)) // where pipes have no deadlines, done without
+	return p.File.Write(b)
+}
+
+// watch closes the pipe when the program is done with the driver process, and,
+// for a stream, when that has said nothing for too long.
+func (c *Client) watch(cmd *exec.Cmd, out *os.File, over <-chan struct{}) {
+	tick := time.NewTicker(aliveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-c.stop:
+			out.Close()
+			return
+		case <-tick.C:
+			if c.opts.Setup.Complete && time.Since(c.Heard()) > silentLimit {
+				_ = cmd.Process.Kill()
+				out.Close()
+				return
+			}
+		}
+	}
+}
+
+// hear takes messages until the pipe ends.
+func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
+	var (
+		f   fall
+		dec monitor.Decoder
+		r   = newMessageReader(out)
+	)
+	for {
+		k, payload, err := r.next()
+		if err != nil {
+			return f, err
+		}
+		c.mu.Lock()
+		c.heard = time.Now()
+		c.mu.Unlock()
+		switch k {
+		case kindHello:
+			f.hello = true
+		case kindAlive:
+		case kindSnapshot:
+			s, err := dec.Decode(payload)
+			if err != nil {
+				return f, err
+			}
+			f.spoke = true
+			if !deliver(Event{Snapshot: s}) {
+				return f, nil
+			}
+		case kindFailed:
+			failed := new(monitor.OpenError)
+			if err := json.Unmarshal(payload, failed); err != nil {
+				return f, err
+			}
+			f.done = true
+			deliver(Event{Failed: failed})
+			return f, nil
+		case kindDone:
+			f.done = true
+			deliver(Event{Done: true})
+			return f, nil
+		default:
+			return f, fmt.Errorf("message of kind %q", k)
+		}
+	}
+}
+
+// tail keeps the beginning of what is said on a pipe until it ends.
+func tail(r *os.File) func() string {
+	var mu sync.Mutex
+	var text []byte
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer r.Close()
+		b := make([]byte, 4<<10)
+		for {
+			n, err := r.Read(b)
+			mu.Lock()
+			text = append(text, b[:min(n, 64<<10-len(text))]...)
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func() string {
+		select {
+		case <-ended:
+		case <-time.After(100 * time.Millisecond):
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return string(text)
+	}
+}
+
+// describe says in a few words how a driver process ended.
+func describe(waited error, said string, heard error) string {
+	for _, line := range strings.Split(said, "\n") {
+		for _, mark := range []string{"SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL"} {
+			if strings.HasPrefix(line, mark) {
+				return mark + " in the driver's library"
+			}
+		}
+		if rest, ok := strings.CutPrefix(line, "Exception 0x"); ok {
+			code, _, _ := strings.Cut(rest, " ")
+			return "exception 0x" + code + " in the driver's library"
+		}
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+	}
+	switch {
+	case waited != nil:
+		return waited.Error()
+	case heard != nil && !errors.Is(heard, io.EOF):
+		return heard.Error()
+	}
+	return "it stopped"
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package apart
+
+import "os"
+
+// programFile is this program.
+func programFile() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}

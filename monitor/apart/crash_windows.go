@@ -1,0 +1,8 @@
+package apart
+
+import (
+	"os"
+	"os/exec"
+)
+
+func passCrash(*exec.Cmd, *os.File) {}

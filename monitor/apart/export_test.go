@@ -1,0 +1,12 @@
+package apart
+
+// DropPipe makes the driver process see the end of its input, as it does when
+// the program that draws is killed.
+func DropPipe(c *Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.to.out.(patient).File.Close()
+}
+
+// KeepRows is keepRows.
+var KeepRows = keepRows

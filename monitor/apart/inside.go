@@ -1,0 +1,39 @@
+package apart
+
+import (
+	"context"
+	"errors"
+
+	"nvtop-lite/monitor"
+)
+
+// runInside samples in the program itself, where no driver process can be had:
+// a driver that hangs or faults then takes the program with it.
+func (c *Client) runInside(setup Setup, why string, deliver func(Event) bool) {
+	warning := monitor.Warning{Code: "in_process", Text: "no driver process (" + why + "): a driver that hangs or crashes takes this program with it"}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	requests := make(chan monitor.Request, 1)
+	c.mu.Lock()
+	setup.Request = c.request
+	c.inside = requests
+	c.mu.Unlock()
+	go func() {
+		<-c.stop
+		cancel()
+	}()
+	s, err := c.opts.Build(setup, []monitor.Warning{warning})
+	if err == nil {
+		err = s.Run(ctx, requests, func(s *monitor.Snapshot) { deliver(Event{Snapshot: s}) })
+	}
+	var open *monitor.OpenError
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		deliver(Event{Done: true})
+	case errors.As(err, &open):
+		deliver(Event{Failed: open})
+	default:
+		deliver(Event{Failed: &monitor.OpenError{What: err.Error()}})
+	}
+}

@@ -1,0 +1,197 @@
+package apart
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"nvtop-lite/monitor"
+)
+
+// aliveEvery is how often the driver process says that it runs.
+const aliveEvery = time.Second
+
+// Serve is the driver process. It ends when its standard input does: then the
+// program that draws is gone, and where that had not said goodbye the terminal
+// is put right by restore, from what the program sent of it and what it wrote
+// on its standard error.
+func Serve(build Build, restore func(modes, trace []byte)) int {
+	ignoreSignals()
+	in, out, err := takePipes()
+	if err != nil {
+		return 1
+	}
+	return serve(in, out, build, restore, crashPipe())
+}
+
+func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace []byte), crash io.Reader) int {
+	w := &messageWriter{out: out}
+	if w.send(kindHello, nil) != nil {
+		return 1
+	}
+	trace := collect(crash)
+
+	var (
+		r        = newMessageReader(in)
+		requests = make(chan monitor.Request, 1)
+		modes    []byte
+		bye      bool
+		started  bool
+	)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for {
+		k, payload, err := r.next()
+		if err != nil {
+			break
+		}
+		switch k {
+		case kindSetup:
+			var setup Setup
+			if json.Unmarshal(payload, &setup) != nil || started {
+				return 1
+			}
+			started = true
+			go alive(ctx, w)
+			go run(ctx, setup, build, requests, w)
+		case kindRequest:
+			var req monitor.Request
+			if json.Unmarshal(payload, &req) != nil {
+				return 1
+			}
+			select { // the newest counts
+			case <-requests:
+			default:
+			}
+			requests <- req
+		case kindModes:
+			modes = append(modes[:0], payload...)
+		case kindBye:
+			bye = true
+		}
+	}
+	if !bye && len(modes) > 0 && restore != nil {
+		restore(modes, trace())
+	}
+	return 0
+}
+
+// run makes snapshots and sends them.
+func run(ctx context.Context, setup Setup, build Build, requests <-chan monitor.Request, w *messageWriter) {
+	s, err := build(setup, nil)
+	if err == nil {
+		send := sender(ctx, setup, w)
+		err = s.Run(ctx, requests, send)
+	}
+	if err != nil {
+		var open *monitor.OpenError
+		if !errors.As(err, &open) {
+			open = &monitor.OpenError{What: err.Error()}
+		}
+		_ = w.sendJSON(kindFailed, open) // a broken pipe ends the process by its input
+		return
+	}
+	_ = w.send(kindDone, nil)
+}
+
+// sender returns what sends a snapshot. A stream loses none: the pipe holds it
+// back. A screen gets the newest: what it was too slow for is dropped.
+func sender(ctx context.Context, setup Setup, w *messageWriter) func(*monitor.Snapshot) {
+	var enc monitor.Encoder
+	send := func(s *monitor.Snapshot) {
+		_ = w.send(kindSnapshot, func(dst []byte) []byte { return enc.Append(dst, s) })
+	}
+	if setup.Complete {
+		return send
+	}
+	newest := make(chan *monitor.Snapshot, 1)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-newest:
+				send(s)
+			}
+		}
+	}()
+	return func(s *monitor.Snapshot) { replace(newest, s) }
+}
+
+// replace puts v into a channel of one place, in the place of what nobody took.
+// Only one goroutine may call it for a channel.
+func replace[T any](c chan T, v T) {
+	for {
+		select {
+		case c <- v:
+			return
+		default:
+		}
+		select {
+		case <-c:
+		default:
+		}
+	}
+}
+
+func alive(ctx context.Context, w *messageWriter) {
+	tick := time.NewTicker(aliveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if w.send(kindAlive, nil) != nil {
+				return
+			}
+		}
+	}
+}
+
+// maxTrace bounds what is kept of a crash.
+const maxTrace = 1 << 20
+
+// collect reads what the program that draws writes on its standard error, and
+// returns what gives it once that has ended.
+func collect(crash io.Reader) func() []byte {
+	if crash == nil {
+		return func() []byte { return nil }
+	}
+	var mu sync.Mutex
+	var trace []byte
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b := make([]byte, 16<<10)
+		for {
+			n, err := crash.Read(b)
+			mu.Lock()
+			trace = append(trace, b[:min(n, maxTrace-len(trace))]...)
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func() []byte {
+		select {
+		case <-ended:
+		case <-time.After(time.Second): // somebody else holds the other end
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return trace
+	}
+}
+
+// takePipes returns the ends of the pipes, and gives the driver's library a
+// standard output that it may print on.
+func takePipes() (in, out *os.File, err error) {
+	out, err = moveStdout()
+	return os.Stdin, out, err
+}

@@ -1,0 +1,26 @@
+package apart
+
+import (
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/windows"
+)
+
+// ignoreSignals keeps the driver process alive when Ctrl+C is pressed in the
+// console of the program: it ends by its pipe.
+func ignoreSignals() { signal.Ignore(os.Interrupt) }
+
+// moveStdout takes the pipe away from the standard output, on which a library
+// could print, and puts standard error there.
+func moveStdout() (*os.File, error) {
+	out := os.Stdout
+	if err := windows.SetStdHandle(windows.STD_OUTPUT_HANDLE, windows.Handle(os.Stderr.Fd())); err != nil {
+		return nil, err
+	}
+	os.Stdout = os.Stderr
+	return out, nil
+}
+
+func crashPipe() io.Reader { return nil }

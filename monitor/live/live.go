@@ -1,0 +1,249 @@
+// Package live is the live screen: it takes keys and snapshots, and draws. It
+// waits for nothing but the terminal: a driver that hangs stops neither the
+// clock nor the keys.
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"time"
+
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/apart"
+	"nvtop-lite/monitor/screen"
+)
+
+const (
+	historyLength    = 1024
+	silentAfter      = 2 * time.Second       // the driver process speaks every second
+	repaintEvery     = time.Minute           // others write on a terminal too: wall, the kernel
+	noticeFor        = 4 * time.Second       // how long a passing message stands
+	firstWait        = 40 * time.Millisecond // what cannot work at all is said without a screen
+	terminalPatience = 2 * time.Second       // for a terminal that takes no output while the program is to end
+)
+
+// Options are what the screen runs on.
+type Options struct {
+	Terminal *ansi.Terminal
+	Screen   *screen.Screen
+	ASCII    bool
+	Client   func(crash *os.File) *apart.Client // starts the driver process
+	Request  monitor.Request                    // the first one; what is wanted is decided by the view
+}
+
+// ErrSignal is the end by a signal that is no wish to quit.
+type ErrSignal struct{ Signal os.Signal }
+
+func (e ErrSignal) Error() string { return "ended by " + e.Signal.String() }
+
+// ErrHangup is the end of a terminal that went away.
+var ErrHangup = errors.New("the terminal is gone")
+
+// Run shows the live screen until the user quits. Its error is nil then, else a
+// *monitor.OpenError, ErrSignal, ErrHangup, or what writing to the terminal
+// met. The terminal is restored in every case.
+func Run(o Options) error {
+	crash := newCrash()
+	defer crash.close()
+	u := &ui{
+		term: o.Terminal, screen: o.Screen, request: o.Request,
+		crash: crash, frame: ansi.NewFrame(0, 0), writer: ansi.NewWriter(o.Terminal), hist: monitor.NewHistory(historyLength),
+		view: screen.View{ShowProcesses: true, Hidden: map[string]bool{}},
+	}
+	u.frame.SetASCII(o.ASCII)
+	u.request.Want = u.screen.Want(&u.view)
+	u.client = o.Client(crash.reader())
+	defer u.client.Close()
+	u.client.Request(u.request)
+
+	// What cannot work at all is said on the user's own screen.
+	var first *apart.Event
+	select {
+	case e := <-u.client.Events():
+		if e.Failed != nil {
+			return e.Failed
+		}
+		first = &e
+	case <-time.After(firstWait):
+	}
+
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, watchedSignals...)
+	defer signal.Stop(signals)
+	ends := make(chan os.Signal, 8)
+	signal.Notify(ends, endingSignals...)
+	defer signal.Stop(ends)
+	wish := make(chan os.Signal, 1)
+	go u.pressEnd(ends, wish)
+
+	if err := u.enter(); err != nil {
+		return err
+	}
+	defer u.term.Close()
+	if crash.redirect() {
+		defer crash.restore()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if first != nil {
+		u.take(*first)
+	}
+	return u.loop(ctx, signals, wish)
+}
+
+// ui is the state of the live screen. One goroutine owns it.
+type ui struct {
+	term    *ansi.Terminal
+	screen  *screen.Screen
+	client  *apart.Client
+	crash   *crash
+	frame   *ansi.Frame
+	writer  *ansi.Writer
+	hist    *monitor.History
+	view    screen.View
+	snap    *monitor.Snapshot
+	request monitor.Request
+	noticed time.Time // when the notice began
+}
+
+// pressEnd hands on a signal that ends the program, and ends it by force when
+// nobody takes it, since the terminal holds up the one who draws.
+func (u *ui) pressEnd(ends <-chan os.Signal, wish chan<- os.Signal) {
+	sig := <-ends
+	wish <- sig
+	time.Sleep(terminalPatience)
+	u.client.Close()
+	u.term.Close()
+	os.Exit(exitCode(sig))
+}
+
+// enter takes the terminal, and tells the driver process how to restore it.
+func (u *ui) enter() error {
+	if err := u.term.Enter(false); err != nil {
+		return err
+	}
+	u.tellModes()
+	u.writer.Invalidate()
+	return nil
+}
+
+func (u *ui) tellModes() {
+	if b, err := json.Marshal(u.term.Modes()); err == nil {
+		u.client.Modes(b)
+	}
+}
+
+func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.Signal) error {
+	keys := u.term.Keys(ctx)
+	clock := time.NewTimer(0)
+	defer clock.Stop()
+	var repainted time.Time
+	for {
+		select {
+		case sig := <-wish:
+			if isInterrupt(sig) {
+				return nil
+			}
+			return ErrSignal{sig}
+
+		case e, ok := <-u.client.Events():
+			if !ok {
+				return nil
+			}
+			if e.Failed != nil {
+				return e.Failed
+			}
+			u.take(e)
+
+		case k, ok := <-keys:
+			if !ok {
+				if u.term.Err() != nil {
+					return ErrHangup
+				}
+				return nil
+			}
+			quit, err := u.press(k)
+			if quit || err != nil {
+				return err
+			}
+
+		case sig := <-signals:
+			if isSuspend(sig) {
+				if err := u.suspend(); err != nil {
+					return err
+				}
+			} else if isContinue(sig) {
+				u.writer.Invalidate()
+			}
+
+		case now := <-clock.C:
+			clock.Reset(now.Truncate(time.Second).Add(time.Second).Sub(now))
+			if now.Sub(repainted) >= repaintEvery {
+				if !repainted.IsZero() {
+					u.writer.Refresh()
+				}
+				repainted = now
+			}
+		}
+		if err := u.draw(); err != nil {
+			return err
+		}
+	}
+}
+
+// take takes a snapshot.
+func (u *ui) take(e apart.Event) {
+	if e.Snapshot == nil {
+		return
+	}
+	u.snap = e.Snapshot
+	u.hist.Add(u.snap)
+	for _, w := range u.snap.Warnings {
+		if w.Code == "in_process" {
+			u.crash.restore() // nobody takes what a crash prints
+		}
+	}
+}
+
+// draw shows what there is.
+func (u *ui) draw() error {
+	w, h, err := u.term.Size()
+	if err != nil {
+		return ErrHangup
+	}
+	if fw, fh := u.frame.Size(); fw != w || fh != h {
+		u.frame.Resize(w, h)
+	}
+	u.view.Now = time.Now()
+	u.view.SilentFor = 0
+	if silent := u.view.Now.Sub(u.client.Heard()); silent >= silentAfter && !u.view.Paused {
+		u.view.SilentFor = silent
+	}
+	if u.view.Notice != "" && u.view.Now.Sub(u.noticed) > noticeFor {
+		u.view.Notice = ""
+	}
+	u.screen.Draw(u.frame, u.snap, u.hist, &u.view)
+	_, err = u.writer.Flush(u.frame)
+	return err
+}
+
+// suspend gives the terminal back and stops, as Ctrl+Z does.
+func (u *ui) suspend() error {
+	asleep := u.request
+	asleep.Paused = true
+	u.client.Request(asleep)
+	err := u.term.Suspend()
+	u.client.Request(u.request)
+	u.tellModes()
+	u.writer.Invalidate()
+	return err
+}
+
+// notice shows a passing message.
+func (u *ui) notice(text string) {
+	u.view.Notice, u.noticed = text, time.Now()
+}

@@ -1,0 +1,151 @@
+package sample
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nvtop-lite/monitor"
+)
+
+// runLive makes snapshots for a screen: one a round, more while something is
+// late, and some while there is nothing but waiting.
+func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, publish func(*monitor.Snapshot)) error {
+	var (
+		backOff   = time.Second
+		retryAt   time.Time // when to look for a driver again; zero while that is not planned
+		nextTick  = time.Now()
+		publishAt time.Time // zero: when something happens
+		lastShown time.Time
+		answered  bool // a snapshot with GPUs was published: waiting helps from now on
+	)
+	show := func() {
+		publish(s.snapshot(false))
+		lastShown, publishAt = time.Now(), time.Time{}
+	}
+	s.open()
+	for {
+		timer := time.NewTimer(time.Until(earliest(nextTick, publishAt, retryAt)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+
+		case req, ok := <-requests:
+			if !ok {
+				return nil
+			}
+			grown := req.Want != s.request.Want || s.request.Paused && !req.Paused || req.Interval < s.request.Interval
+			s.apply(req)
+			if grown {
+				nextTick = time.Now()
+			}
+
+		case o := <-s.opened:
+			err := s.takeOpened(o)
+			switch {
+			case err == nil:
+				s.waiting = ""
+				nextTick = time.Now()
+			case err.Cause.Final() && !answered:
+				return err
+			default:
+				s.waiting = err.Error()
+				o.source.Close()
+				retryAt = time.Now().Add(backOff)
+				backOff = min(2*backOff, maxBackOff)
+				show()
+			}
+
+		case w := <-s.done:
+			if s.identify(w) && w.picked && !s.request.Paused {
+				w.start(s.want(w), s.clock.now())
+			}
+			if err := s.checkChoice(); err != nil && !answered {
+				return err
+			}
+			switch {
+			case !s.anyBusy():
+				show()
+				answered = answered || s.anyOpened()
+			case publishAt.IsZero():
+				publishAt = time.Now().Add(coalesce)
+			}
+
+		case <-timer.C:
+			now := time.Now()
+			if !retryAt.IsZero() && !now.Before(retryAt) {
+				retryAt = time.Time{}
+				s.open()
+			}
+			if s.opening != 0 {
+				if waited := time.Duration(s.clock.now() - s.opening).Round(time.Second); waited >= time.Second {
+					s.waiting = fmt.Sprintf("the driver is being opened, %d s", int(waited.Seconds()))
+				}
+			}
+			if !now.Before(nextTick) {
+				if !s.request.Paused {
+					s.startAll(s.clock.at(nextTick))
+					publishAt = now.Add(min(s.request.Interval/2, patience))
+				}
+				if nextTick = nextTick.Add(s.request.Interval); nextTick.Before(now) {
+					nextTick = now.Add(s.request.Interval) // late: start over, no bursts
+				}
+			}
+			if !publishAt.IsZero() && !now.Before(publishAt) {
+				show()
+				answered = answered || s.anyOpened()
+			}
+		}
+		timer.Stop()
+		if publishAt.IsZero() && (s.anyBusy() || s.opening != 0) {
+			publishAt = later(lastShown.Add(heartbeat), time.Now().Add(coalesce))
+		}
+	}
+}
+
+// startAll begins a refresh of every device that is shown, or not known yet, and
+// has none in progress.
+func (s *Sampler) startAll(due int64) {
+	for _, w := range s.workers {
+		if !w.identified || w.picked {
+			w.start(s.want(w), due)
+		}
+	}
+}
+
+func (s *Sampler) anyBusy() bool {
+	for _, w := range s.workers {
+		if busy, _ := w.isBusy(); busy {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Sampler) anyOpened() bool {
+	for _, w := range s.workers {
+		if w.opened() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// earliest returns the earliest of times that is not zero.
+func earliest(times ...time.Time) time.Time {
+	var first time.Time
+	for _, t := range times {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,375 @@
+// Package sample makes Snapshots: it opens sources, reads each device in a
+// goroutine of its own, in rounds of fixed rate, and publishes what is known
+// when a round ends or has taken long enough. It runs in the driver process.
+package sample
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nvtop-lite/monitor"
+)
+
+// The deadlines. They are properties of drivers, not wishes of users.
+const (
+	overdue      = int64(2 * time.Second)       // a refresh this late makes its GPU stale
+	patience     = 500 * time.Millisecond       // a round waits at most this long for its slowest GPU
+	heartbeat    = time.Second                  // between snapshots while something is overdue
+	coalesce     = 50 * time.Millisecond        // late answers that come together make one snapshot
+	openDeadline = 30 * time.Second             // one-shots: for opening
+	readDeadline = 3 * time.Second              // one-shots: for reading
+	seedWindow   = 250 * time.Millisecond       // one-shots: between the seed sample and the first snapshot
+	maxBackOff   = 30 * time.Second             // between tries to find a driver
+	minInterval  = 100 * time.Millisecond       // floor of the interval
+	forever      = time.Duration(1<<63 - 1)     // no deadline
+	minHostGap   = int64(90 * time.Millisecond) // CPU load over less than this is noise
+)
+
+// Host reads the machine.
+type Host interface {
+	Read() monitor.Host
+	Platform() monitor.Platform
+}
+
+// Processes finds out who is behind the PIDs of a list.
+type Processes interface {
+	Fill(list []monitor.Process, local bool, now int64)
+}
+
+// Config is what a Sampler works on.
+type Config struct {
+	Sources   []monitor.Source
+	Host      Host
+	Processes Processes
+	Label     string // Snapshot.Source
+	Warnings  []monitor.Warning
+
+	// Complete makes every snapshot wait for every GPU, within the deadlines
+	// of a one-shot, and be preceded by a seed sample: for one-shots and
+	// streams. Otherwise snapshots come as a live screen needs them.
+	Complete bool
+	Count    int           // Complete: how many snapshots; 0 is without end
+	Timeout  time.Duration // Complete: for the first snapshot, everything included; 0 is none
+}
+
+// Sampler makes snapshots.
+type Sampler struct {
+	cfg     Config
+	clock   clock
+	request monitor.Request
+	chosen  monitor.Selection
+	health  monitor.HealthTracker
+
+	workers []*worker
+	drivers []monitor.Driver
+	done    chan *worker
+	opened  chan opening
+	waiting string // why there is no GPU yet
+	opening int64  // since when a source is being opened; 0 when none is
+
+	host     monitor.Host
+	platform monitor.Platform
+	hostAt   int64
+}
+
+// opening is what came of opening a source.
+type opening struct {
+	source  monitor.Source
+	driver  monitor.Driver
+	devices []monitor.Device
+	err     error
+}
+
+// New returns a Sampler that has not begun.
+func New(cfg Config, req monitor.Request) (*Sampler, error) {
+	s := &Sampler{cfg: cfg, clock: newClock(), done: make(chan *worker, 1024), opened: make(chan opening, len(cfg.Sources))}
+	if len(req.GPUs) > 0 {
+		chosen, err := monitor.ParseSelection(join(req.GPUs))
+		if err != nil {
+			return nil, fmt.Errorf("selecting GPUs: %w", err)
+		}
+		s.chosen = chosen
+	}
+	s.apply(req)
+	return s, nil
+}
+
+func join(parts []string) string {
+	out := ""
+	for i, p := range parts {
+		if i > 0 {
+			out += ","
+		}
+		out += p
+	}
+	return out
+}
+
+// apply takes a request; the choice of GPUs stays what it was at the start.
+func (s *Sampler) apply(req monitor.Request) {
+	req.Interval = max(req.Interval, minInterval)
+	s.request = req
+}
+
+// Run makes snapshots until ctx ends, the count is reached, or waiting cannot
+// help. Its error is nil, ctx's, or a *monitor.OpenError. It does not wait for
+// calls in progress.
+func (s *Sampler) Run(ctx context.Context, requests <-chan monitor.Request, publish func(*monitor.Snapshot)) error {
+	defer func() {
+		for _, w := range s.workers {
+			close(w.wake)
+		}
+	}()
+	if s.cfg.Host != nil {
+		s.platform = s.cfg.Host.Platform()
+	}
+	if s.cfg.Complete {
+		return s.runComplete(ctx, publish)
+	}
+	return s.runLive(ctx, requests, publish)
+}
+
+// open starts opening every source, each in a goroutine of its own, since
+// opening may never end.
+func (s *Sampler) open() {
+	s.opening = s.clock.now()
+	for _, src := range s.cfg.Sources {
+		go func() {
+			o := opening{source: src}
+			if o.err = src.Open(); o.err == nil {
+				o.driver = src.Driver()
+				o.devices, o.err = src.Devices()
+			}
+			s.opened <- o
+		}()
+	}
+}
+
+// takeOpened puts the devices of a source to work. Its error says why there are
+// none.
+func (s *Sampler) takeOpened(o opening) *monitor.OpenError {
+	s.opening = 0
+	if o.err != nil {
+		return asOpenError(o.err)
+	}
+	s.drivers = append(s.drivers[:0], o.driver)
+	if len(o.devices) == 0 {
+		return &monitor.OpenError{Cause: monitor.CauseNoGPU, What: "the driver has no GPU", Hint: "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"}
+	}
+	if s.chosen.ByIndex() && !s.chosen.All() {
+		listed := make([]monitor.GPU, len(o.devices))
+		for i, d := range o.devices {
+			listed[i].Index = d.Index
+		}
+		if wrong := s.chosen.Check(listed); wrong != "" {
+			return noSuchGPU(wrong, len(listed))
+		}
+	}
+	for _, d := range o.devices {
+		w := newWorker(o.source, d, s.clock, s.done)
+		switch {
+		case s.chosen.All():
+			w.identified, w.picked = true, true
+		case s.chosen.ByIndex():
+			w.identified, w.picked = true, s.chosen.HasIndex(d.Index)
+		}
+		if w.identified && !w.picked {
+			close(w.wake)
+			continue
+		}
+		s.workers = append(s.workers, w)
+	}
+	return nil
+}
+
+func asOpenError(err error) *monitor.OpenError {
+	var o *monitor.OpenError
+	if errors.As(err, &o) {
+		return o
+	}
+	return &monitor.OpenError{What: err.Error(), Hint: "run it again; if it stays, run nvidia-smi to see whether the driver answers"}
+}
+
+func noSuchGPU(wrong string, n int) *monitor.OpenError {
+	hint := fmt.Sprintf("this machine has GPUs 0-%d", n-1)
+	if n == 1 {
+		hint = "this machine has GPU 0 only"
+	}
+	return &monitor.OpenError{Cause: monitor.CauseNoSuchGPU, What: wrong, Hint: hint}
+}
+
+// want is what the next refresh of w is to bring: until it is known whether the
+// device was chosen, its identity alone.
+func (s *Sampler) want(w *worker) monitor.Want {
+	if w.identified {
+		return s.request.Want
+	}
+	if s.chosen.ByInstance() {
+		return monitor.Want{}.With(monitor.GroupMIG)
+	}
+	return monitor.Want{}
+}
+
+// identify decides whether the choice picks w, once its identity was read. It
+// reports whether that was decided just now.
+func (s *Sampler) identify(w *worker) bool {
+	if w.identified || w.opened() == 0 {
+		return false
+	}
+	var g monitor.GPU
+	w.copyTo(&g, s.clock.now(), false)
+	var instances []monitor.GPU
+	w.identified = true
+	w.picked, instances = s.chosen.Picks(&g)
+	if len(instances) < len(g.MIG) {
+		for i := range instances {
+			w.instances = append(w.instances, instances[i].UUID.Value)
+		}
+	}
+	return true
+}
+
+// checkChoice says what is wrong with the choice once every device is known. It
+// leaves the picked ones at work.
+func (s *Sampler) checkChoice() *monitor.OpenError {
+	if s.chosen.ByIndex() {
+		return nil
+	}
+	all := make([]monitor.GPU, len(s.workers))
+	for i, w := range s.workers {
+		if !w.identified {
+			return nil
+		}
+		w.copyTo(&all[i], s.clock.now(), false)
+	}
+	if wrong := s.chosen.Check(all); wrong != "" {
+		return noSuchGPU(wrong, len(all))
+	}
+	return nil
+}
+
+// snapshot puts together what is known now.
+func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
+	t := time.Now()
+	now := s.clock.at(t)
+	s.readHost(now)
+	snap := &monitor.Snapshot{
+		Time: t.UTC().Round(0), Steady: now, Interval: s.request.Interval, Source: s.cfg.Label,
+		Waiting: s.waiting, Host: s.host, Platform: s.platform, Warnings: s.cfg.Warnings,
+	}
+	if len(s.drivers) > 0 {
+		snap.Driver = s.drivers[0]
+	}
+	for _, w := range s.workers {
+		if w.identified && !w.picked {
+			continue
+		}
+		snap.GPUs = append(snap.GPUs, monitor.GPU{})
+		g := &snap.GPUs[len(snap.GPUs)-1]
+		w.copyTo(g, now, final)
+		s.finish(w, g)
+	}
+	s.fillProcesses(snap)
+	for i := range snap.GPUs {
+		snap.GPUs[i].Health = s.health.Assess(&snap.GPUs[i], now)
+	}
+	return snap
+}
+
+// readHost reads the machine, unless that was done a moment ago.
+func (s *Sampler) readHost(now int64) {
+	if s.cfg.Host == nil || s.hostAt != 0 && now-s.hostAt < minHostGap {
+		return
+	}
+	s.host, s.hostAt = s.cfg.Host.Read(), now
+	s.host.CPUPercent.At, s.host.MemoryTotalBytes.At, s.host.MemoryAvailableBytes.At = now, now, now
+}
+
+// finish applies what follows from a GPU's state and from the choice.
+func (s *Sampler) finish(w *worker, g *monitor.GPU) {
+	if w.instances != nil {
+		var kept []monitor.GPU
+		for i := range g.MIG {
+			for _, uuid := range w.instances {
+				if g.MIG[i].UUID.Value == uuid {
+					kept = append(kept, g.MIG[i])
+				}
+			}
+		}
+		g.MIG = kept
+	}
+	inherit(g)
+	if len(g.MIG) > 0 && g.State != monitor.OK {
+		g.MIG = append([]monitor.GPU(nil), g.MIG...)
+		for i := range g.MIG {
+			m := &g.MIG[i]
+			m.State, m.Blocked, m.StateReason, m.StateErr, m.StateSince = g.State, g.Blocked, g.StateReason, g.StateErr, g.StateSince
+			inherit(m)
+		}
+	}
+	for i := range g.MIG {
+		g.MIG[i].Refreshed = g.Refreshed
+	}
+}
+
+// inherit gives every measurement of a GPU that cannot be measured the reason
+// of its state.
+func inherit(g *monitor.GPU) {
+	why := g.Unmeasured()
+	if why == monitor.Known {
+		return
+	}
+	for id := range monitor.NumReadings {
+		g.Readings[id] = monitor.Failed(why, g.StateErr)
+	}
+	st := monitor.Status{Reason: why, Err: g.StateErr}
+	g.Fans, g.FansStatus = nil, st
+	g.Processes, g.ProcStatus = nil, st
+	if g.XIDsStatus.Reason != monitor.Known {
+		g.XIDsStatus = st
+	}
+}
+
+// fillProcesses finds out who is behind all PIDs of a snapshot, each list
+// copied first, since those who hand them over go on owning them.
+func (s *Sampler) fillProcesses(snap *monitor.Snapshot) {
+	n := 0
+	each(snap, func(g *monitor.GPU) { n += len(g.Processes) })
+	if n == 0 {
+		return
+	}
+	all := make([]monitor.Process, 0, n)
+	each(snap, func(g *monitor.GPU) {
+		if len(g.Processes) > 0 {
+			from := len(all)
+			all = append(all, g.Processes...)
+			g.Processes = all[from:len(all):len(all)]
+		}
+	})
+	if s.cfg.Processes != nil {
+		s.cfg.Processes.Fill(all, s.localPIDs(), snap.Steady)
+	}
+}
+
+func (s *Sampler) localPIDs() bool {
+	for _, src := range s.cfg.Sources {
+		if !src.LocalPIDs() {
+			return false
+		}
+	}
+	return true
+}
+
+// each visits the GPUs of a snapshot and their instances. Instances that hold
+// processes are copied first: the source's own must stay as they are.
+func each(snap *monitor.Snapshot, visit func(*monitor.GPU)) {
+	for i := range snap.GPUs {
+		g := &snap.GPUs[i]
+		visit(g)
+		for j := range g.MIG {
+			visit(&g.MIG[j])
+		}
+	}
+}
