@@ -1,0 +1,128 @@
+// Nvtop-lite shows what the NVIDIA GPUs of this machine do: live on a terminal,
+// once as text, or as data for scripts.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/apart"
+	"nvtop-lite/monitor/live"
+)
+
+// version is the program's version.
+const version = "0.1.0"
+
+// The exit codes. One that a signal ends adds its number to codeSignal.
+const (
+	codeDone   = 0
+	codeFailed = 1 // nothing could be read, or output failed
+	codeUsage  = 2
+	codeSignal = 128
+	codeHangup = codeSignal + 1
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == apart.Argument {
+		os.Exit(apart.Serve(build, live.Restore))
+	}
+	os.Exit(run(os.Args[1:], os.Getenv))
+}
+
+// run is the program, without the driver process.
+func run(args []string, getenv func(string) string) int {
+	o, err := parse(args)
+	if err != nil {
+		return complain(err)
+	}
+	switch {
+	case o.help:
+		return output(usage)
+	case o.version:
+		return output(versionText())
+	}
+	warnings := o.takeEnvironment(getenv, elevated())
+	for _, w := range warnings {
+		warn(w)
+	}
+	if err := o.check(getenv); err != nil {
+		return complain(err)
+	}
+	switch o.mode {
+	case modeJSON, modeText:
+		return stream(o)
+	}
+	if !ansi.IsTerminal(os.Stdout) {
+		return instead(o, "standard output is no terminal, so this is one snapshot", "for the live screen: ssh -t, docker run -it, kubectl exec -it, srun --pty")
+	}
+	if !ansi.Live(getenv, runtime.GOOS == "windows") {
+		return instead(o, "TERM is "+nameOf(getenv("TERM"))+", so this is one snapshot", "for the live screen set TERM to what the terminal is, such as xterm-256color")
+	}
+	vt, restore := ansi.EnableVT(os.Stdout)
+	defer restore()
+	if runtime.GOOS == "windows" && !vt {
+		return instead(o, "this console takes no escape sequences, so this is one snapshot", "for the live screen use Windows Terminal")
+	}
+	return screenOf(o, getenv, vt)
+}
+
+func nameOf(term string) string {
+	if term == "" {
+		return "not set"
+	}
+	return ansi.Clean(term)
+}
+
+// instead prints one text snapshot where a live screen cannot be had.
+func instead(o *options, why, hint string) int {
+	o.mode, o.count, o.interval = modeText, 1, defaultInterval
+	code := stream(o)
+	if code == codeDone {
+		warn(why)
+		fmt.Fprintln(os.Stderr, hint)
+	}
+	return code
+}
+
+// warn prints one line on standard error.
+func warn(text string) {
+	fmt.Fprintln(os.Stderr, "nvtop-lite: "+ansi.Clean(text))
+}
+
+// output prints text on standard output.
+func output(text string) int {
+	if _, err := io.WriteString(os.Stdout, text); err != nil && !closedPipe(err) {
+		warn("writing the output: " + err.Error())
+		return codeFailed
+	}
+	return codeDone
+}
+
+// usageError is wrong input: what is wrong, and what to do.
+type usageError struct{ what, hint string }
+
+func (e *usageError) Error() string { return e.what }
+
+// complain prints what went wrong and what to do, and gives the exit code.
+func complain(err error) int {
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		warn(wrong.what)
+		if wrong.hint == "" {
+			wrong.hint = "nvtop-lite --help lists the flags"
+		}
+		fmt.Fprintln(os.Stderr, ansi.Clean(wrong.hint))
+		return codeUsage
+	}
+	warn(err.Error())
+	var open *monitor.OpenError
+	if errors.As(err, &open) && open.Hint != "" {
+		fmt.Fprintln(os.Stderr, ansi.Clean(open.Hint))
+	}
+	return codeFailed
+}

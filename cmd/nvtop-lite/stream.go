@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/apart"
+	"nvtop-lite/monitor/report"
+)
+
+// setup is what the driver process is told.
+func (o *options) setup() apart.Setup {
+	return apart.Setup{
+		Demo: o.demo, NVML: o.nvml, Root: o.root, Count: o.count, Timeout: o.timeout,
+		Request: monitor.Request{Interval: o.interval, Want: monitor.Everything, GPUs: o.gpus},
+	}
+}
+
+// stream prints snapshots: one, several, or until it is stopped.
+func stream(o *options) int {
+	ignoreBrokenPipe()
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, endingSignals...)
+
+	setup := o.setup()
+	setup.Complete = true
+	client := apart.Start(apart.Options{Setup: setup, Build: build})
+	defer client.Close()
+	format := o.format()
+	var out []byte
+	for {
+		select {
+		case sig := <-stop:
+			return codeSignal + int(sig.(syscall.Signal))
+		case e, ok := <-client.Events():
+			switch {
+			case !ok || e.Done:
+				return codeDone
+			case e.Failed != nil:
+				return complain(e.Failed)
+			}
+			out = format(out[:0], e.Snapshot)
+			if code, ok := write(os.Stdout, out); !ok {
+				return code
+			}
+		}
+	}
+}
+
+// write prints b. A closed pipe ends the program quietly.
+func write(w io.Writer, b []byte) (code int, ok bool) {
+	_, err := w.Write(b)
+	switch {
+	case err == nil:
+		return codeDone, true
+	case closedPipe(err):
+		return codeDone, false
+	}
+	warn("writing the output: " + err.Error())
+	return codeFailed, false
+}
+
+func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) }
+
+// format returns what turns a snapshot into output.
+func (o *options) format() func(dst []byte, s *monitor.Snapshot) []byte {
+	if o.mode == modeJSON {
+		return report.AppendJSON
+	}
+	terminal := ansi.IsTerminal(os.Stdout)
+	vt, _ := ansi.EnableVT(os.Stdout)
+	text := report.TextOptions{Level: o.level(os.Getenv, terminal, vt), ASCII: o.plain(os.Getenv), Version: version}
+	return func(dst []byte, s *monitor.Snapshot) []byte { return report.AppendText(dst, s, text) }
+}
+
+// plain says whether to draw with plain characters only.
+func (o *options) plain(getenv func(string) string) bool { return o.ascii || !ansi.UTF8(getenv) }

@@ -1,0 +1,114 @@
+package driver
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"nvtop-lite/monitor"
+	"nvtop-lite/nvml"
+)
+
+// failure says why an error of NVML left a reading without a value.
+func failure(err error) (monitor.Reason, monitor.CallError) {
+	if errors.Is(err, errTurn) {
+		return monitor.Timeout, monitor.CallError{Function: "nvmlGpmSampleGet"}
+	}
+	var e *nvml.Error
+	if !errors.As(err, &e) {
+		return monitor.DriverError, monitor.CallError{}
+	}
+	call := monitor.CallError{Function: e.Function}
+	if e.Return > nvml.Success { // the binding's own codes are no answers of the driver
+		call.Name, call.Code = e.Return.String(), int32(e.Return)
+	}
+	return reason(e.Return), call
+}
+
+// reason sorts NVML's codes; unknown numbers are errors of the driver.
+func reason(r nvml.Return) monitor.Reason {
+	switch r {
+	case nvml.ErrNotSupported, nvml.ErrFunctionNotFound, nvml.ErrVgpuEccNotSupported,
+		nvml.ErrFreqNotSupported, nvml.ErrArgumentVersion, nvml.ErrDeprecated:
+		return monitor.NotSupported
+	case nvml.ErrNoPermission, nvml.ErrOperatingSystem:
+		return monitor.NoPermission
+	case nvml.ErrNotFound, nvml.ErrNoData:
+		return monitor.NotFound
+	case nvml.ErrTimeout:
+		return monitor.Timeout
+	case nvml.ErrGPUIsLost, nvml.ErrResetRequired:
+		return monitor.GPULost
+	case nvml.ErrImplausible:
+		return monitor.Implausible
+	}
+	return monitor.DriverError
+}
+
+// code returns NVML's code of an error, Success for nil.
+func code(err error) nvml.Return {
+	if err == nil {
+		return nvml.Success
+	}
+	var r nvml.Return
+	if errors.As(err, &r) {
+		return r
+	}
+	return nvml.ErrUnknown
+}
+
+// isLost says that the GPU is off the bus or needs a reset.
+func isLost(err error) bool { return err != nil && reason(code(err)) == monitor.GPULost }
+
+// isRefused says that the call was refused for good.
+func isRefused(err error) bool { return err != nil && reason(code(err)) == monitor.NotSupported }
+
+// text makes a text of a result.
+func text(v string, err error) monitor.Text {
+	if err != nil {
+		why, call := failure(err)
+		return monitor.Text{Reason: why, Err: call}
+	}
+	return monitor.OfText(strings.ToValidUTF8(v, "\uFFFD"))
+}
+
+// reading is the value of a call, or the reason why there is none.
+func reading(v monitor.Reading, err error) monitor.Reading {
+	if err != nil {
+		why, call := failure(err)
+		return monitor.Failed(why, call)
+	}
+	return v
+}
+
+// status says whether a list was read.
+func status(err error) monitor.Status {
+	if err != nil {
+		why, call := failure(err)
+		return monitor.Status{Reason: why, Err: call}
+	}
+	return monitor.Status{Reason: monitor.Known}
+}
+
+// gate keeps a call that was refused for good from being made again too soon,
+// where a query makes several. Its zero value is open.
+type gate struct {
+	until time.Time
+	err   error
+}
+
+// shut returns the refusal that is still good, nil where there is none.
+func (g *gate) shut(now time.Time) error {
+	if g.err != nil && now.Before(g.until) {
+		return g.err
+	}
+	return nil
+}
+
+// note remembers the answer of the call.
+func (g *gate) note(err error, now time.Time) {
+	g.err = nil
+	if isRefused(err) {
+		g.err, g.until = err, now.Add(reprobe-slack)
+	}
+}

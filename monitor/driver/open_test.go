@@ -1,0 +1,151 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/monitor"
+)
+
+func openError(t *testing.T, o Options) *monitor.OpenError {
+	t.Helper()
+	s := New(o)
+	err := s.Open()
+	var open *monitor.OpenError
+	if !errors.As(err, &open) {
+		t.Fatalf("Open is %v, want a *monitor.OpenError", err)
+	}
+	if open.What == "" || open.Hint == "" || strings.Contains(open.What+open.Hint+open.Code, "\n") {
+		t.Errorf("not two lines: %+v", open)
+	}
+	if list, err := s.Devices(); err == nil {
+		t.Errorf("devices of a source that is not open: %v", list)
+	}
+	s.Read(monitor.Device{}, monitor.Everything, newRecorder())
+	s.Close()
+	return open
+}
+
+func TestWhyItCannotBeOpened(t *testing.T) {
+	fake := fakenvml.New(t, "580", "")
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "sys/module/nvidia"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "sys/module/nvidia/version"), []byte("575.51.03\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[int]monitor.OpenError{
+		9:     {Cause: monitor.CauseNoDriver, Code: "NVML_ERROR_DRIVER_NOT_LOADED", What: "kernel driver is not loaded", Hint: "modprobe"},
+		18:    {Cause: monitor.CauseVersionMismatch, Code: "NVML_ERROR_LIB_RM_VERSION_MISMATCH", What: "kernel module is 575.51.03", Hint: "reboot"},
+		4:     {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_NO_PERMISSION", What: "may not be used", Hint: "/dev/nvidiactl"},
+		17:    {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_OPERATING_SYSTEM", What: "may not be used", Hint: "/dev/nvidiactl"},
+		28:    {Cause: monitor.CauseNoGPU, Code: "NVML_ERROR_GPU_NOT_FOUND", What: "no GPU", Hint: "lspci"},
+		999:   {Cause: monitor.CauseOther, Code: "NVML_ERROR_UNKNOWN", What: fake.Path(), Hint: "nvidia-smi"},
+		12345: {Cause: monitor.CauseOther, Code: "12345", What: "12345", Hint: "nvidia-smi"},
+	} {
+		fake.SetScenario(fmt.Sprintf("init %d\n", code))
+		got := openError(t, Options{Library: fake.Path(), Root: root})
+		if got.Cause != want.Cause || got.Code != want.Code || !strings.Contains(got.What, want.What) || !strings.Contains(got.Hint, want.Hint) {
+			t.Errorf("init answers %d: %+v, want %+v", code, got, want)
+		}
+	}
+}
+
+func TestEveryAnswerOfInit(t *testing.T) {
+	fake := fakenvml.New(t, "580", "")
+	for _, code := range codes {
+		fake.SetScenario(fmt.Sprintf("init %d\n", code))
+		if got := openError(t, Options{Library: fake.Path()}); got.Code == "" || got.Code == "NVML_SUCCESS" {
+			t.Errorf("init answers %d: %+v", code, got)
+		}
+	}
+}
+
+func TestTheCountFails(t *testing.T) {
+	fake := fakenvml.New(t, "580", "fault nvmlDeviceGetCount_v2 return 999\nfault nvmlSystemGetDriverVersion return 4\n")
+	s := New(Options{Library: fake.Path()})
+	if err := s.Open(); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if v := s.Driver().Version; v.Known() || v.Reason != monitor.NoPermission || v.Err.Function != "nvmlSystemGetDriverVersion" {
+		t.Errorf("version of the driver %+v", v)
+	}
+	var open *monitor.OpenError
+	if _, err := s.Devices(); !errors.As(err, &open) || open.Code != "NVML_ERROR_UNKNOWN" || open.Hint == "" {
+		t.Errorf("devices: %v", err)
+	}
+}
+
+func TestOtherFilesAreNoLibrary(t *testing.T) {
+	dir := t.TempDir()
+	garbage := filepath.Join(dir, "garbage.so")
+	if err := os.WriteFile(garbage, []byte("no library at all"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{garbage, filepath.Join(dir, "missing.so"), dir}
+	if runtime.GOOS == "linux" {
+		paths = append(paths, "libc.so.6") // a library, but not this one
+	}
+	for _, path := range paths {
+		got := openError(t, Options{Library: path})
+		if got.Cause != monitor.CauseNoLibrary || !got.Cause.Final() || !strings.Contains(got.What, path) || !strings.Contains(got.Hint, "--nvml") {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+}
+
+// TestNothingIsTouchedWithoutADriver looks at a machine without a driver, in a
+// process of its own that finds a library.
+func TestNothingIsTouchedWithoutADriver(t *testing.T) {
+	const variable = "DRIVER_TEST_ROOT"
+	if root := os.Getenv(variable); root != "" {
+		fmt.Printf("cause %d\n", openError(t, Options{Root: root}).Cause)
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux is asked for traces of a driver")
+	}
+	fake := fakenvml.New(t, "580", "")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(env ...string) string {
+		cmd := exec.Command(self, "-test.run=^TestNothingIsTouchedWithoutADriver$", "-test.v")
+		cmd.Env = append(append(os.Environ(), variable+"="+t.TempDir()), env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	if out, want := ask(fake.Env()...), fmt.Sprintf("cause %d\n", monitor.CauseNoDriver); !strings.Contains(out, want) {
+		t.Errorf("with a library and no driver: want %q in\n%s", want, out)
+	}
+	if calls := fake.AllCalls(); len(calls) > 0 {
+		t.Errorf("the library was called: %v", calls)
+	}
+}
+
+func TestNoLibraryAndNoDriver(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux is asked for traces of a driver")
+	}
+	s := New(Options{Root: t.TempDir()})
+	var open *monitor.OpenError
+	if err := s.Open(); !errors.As(err, &open) || open.Cause != monitor.CauseNoLibrary && open.Cause != monitor.CauseNoDriver {
+		t.Errorf("Open: %v", err)
+	}
+	if s.LocalPIDs() {
+		t.Error("PIDs under another root are not this machine's")
+	}
+}

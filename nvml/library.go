@@ -1,0 +1,264 @@
+package nvml
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"nvtop-lite/nvml/gen"
+)
+
+// Options says how Open finds and initialises NVML. The zero value is right for
+// most programs.
+type Options struct {
+	// Path names the library to use, and no other is tried. Where it is empty
+	// the places where drivers install it are searched.
+	Path string
+	// Trace watches every call into the C library. nil costs nothing.
+	Trace Tracer
+	// Resolver supplies the addresses of the C functions in place of a
+	// library: a stand-in for tests and simulators. No library is loaded
+	// then; Path is only the name that Library.Path gives.
+	Resolver gen.Resolver
+	// Flags are passed to nvmlInitWithFlags: NVML_INIT_FLAG_NO_GPUS and its
+	// like in nvml/gen. With 0, or where the library does not have that
+	// function, nvmlInit_v2 is called.
+	Flags uint32
+}
+
+// Library is an initialised NVML. It is safe for concurrent use.
+type Library struct {
+	eng    *engine
+	tracer Tracer
+	closed atomic.Bool
+
+	// oldHandles says that the first versions of count and handle are used.
+	// They are never mixed with the second ones, since their numbering differs.
+	oldHandles atomic.Bool
+
+	mu      sync.Mutex
+	devices map[gen.Device_t]*device
+	version string // of the driver, for the field numbers; "" until asked
+}
+
+// engine is one loaded C library. All Libraries that were opened on it share it.
+type engine struct {
+	raw     *gen.Library
+	resolve gen.Resolver
+	name    string // what the loader was given
+	path    string // the file, as far as it is known
+
+	inflight atomic.Int64 // methods that are running
+	due      atomic.Int64 // calls of nvmlShutdown that are due
+	mu       sync.Mutex
+	closing  []*Library // whose they are
+
+	// strides has the measured length of a process list entry for each
+	// function that fills such a list, 0 where nothing was measured.
+	strides [numListFunctions]atomic.Uint32
+
+	// gpm guards the first GPM sample of each device: such samples must not
+	// be taken at the same time.
+	gpm gpmGuard
+}
+
+// Open finds an NVML library, loads and initialises it. Where one cannot be
+// loaded or refuses to initialise, the next is tried; the [*OpenError] lists
+// them all.
+//
+// Open may be called more than once. Each Library is closed by itself, and NVML
+// is shut down with the last of them.
+//
+// Initialising does not wake up GPUs, but as root it may create device nodes
+// under /dev where no driver is loaded.
+func Open(o Options) (*Library, error) {
+	if o.Resolver != nil {
+		name := o.Path
+		if name == "" {
+			name = "(resolver)"
+		}
+		l := newLibrary(&engine{raw: gen.New(o.Resolver), resolve: o.Resolver, name: name, path: name}, o)
+		if err := l.init(o.Flags); err != nil {
+			return nil, &OpenError{Attempts: []Attempt{{name, err}}}
+		}
+		return l, nil
+	}
+	failed := &OpenError{}
+	seen := map[*engine]string{}
+	for _, path := range search(o.Path) {
+		eng, err := loadEngine(path)
+		if err == nil {
+			if first, again := seen[eng]; again {
+				err = sameLibrary(first)
+			} else {
+				seen[eng] = path
+				l := newLibrary(eng, o)
+				if err = l.init(o.Flags); err == nil {
+					return l, nil
+				}
+			}
+		}
+		failed.Attempts = append(failed.Attempts, Attempt{path, err})
+	}
+	failed.Hint = openHint(len(seen) > 0)
+	return nil, failed
+}
+
+// search lists the libraries to try, in order: all, or the one that was asked
+// for. Tests replace it.
+var search = searchPath
+
+// sameLibrary is the answer of a path that leads to a library tried before.
+type sameLibrary string
+
+func (s sameLibrary) Error() string { return "is the same library as " + string(s) }
+
+func newLibrary(eng *engine, o Options) *Library {
+	return &Library{eng: eng, tracer: o.Trace, devices: map[gen.Device_t]*device{}}
+}
+
+// init calls the initialisation functions, newest first.
+func (l *Library) init(flags uint32) error {
+	f, err := l.enter(nil, nil, gen.FnInit_v2)
+	if err != nil {
+		return err
+	}
+	defer f.leave()
+	place := 0
+	if flags != 0 {
+		if f.begin(gen.FnInitWithFlags, place) {
+			return f.fail(gen.FnInitWithFlags, f.end(f.raw.InitWithFlags(f.c, flags)))
+		}
+		place++
+	}
+	if f.begin(gen.FnInit_v2, place) {
+		return f.fail(gen.FnInit_v2, f.end(f.raw.Init_v2(f.c)))
+	}
+	if f.begin(gen.FnInit, place+1) {
+		return f.fail(gen.FnInit, f.end(f.raw.Init(f.c)))
+	}
+	return f.fail(gen.FnInit_v2, ErrFunctionNotFound)
+}
+
+// Close ends the use of NVML through this Library: all later calls return
+// [ErrUninitialized]. It never waits. nvmlShutdown, which may take a while, is
+// called in the background, and only once no call is in flight any more; with a
+// call that hangs for ever it is left out. The C library stays loaded until the
+// program ends. A second Close returns ErrUninitialized and does nothing.
+func (l *Library) Close() error {
+	if l.closed.Swap(true) {
+		return &Error{Function: gen.FnShutdown.String(), Device: -1, Return: ErrUninitialized, Detail: "the library was closed"}
+	}
+	e := l.eng
+	e.inflight.Add(1) // so that leave looks after it
+	e.mu.Lock()
+	e.closing = append(e.closing, l)
+	e.due.Add(1)
+	e.mu.Unlock()
+	e.leave()
+	return nil
+}
+
+// leave ends a method that enter counted. The last one makes up for the calls
+// of nvmlShutdown that were left out meanwhile.
+func (e *engine) leave() {
+	if e.inflight.Add(-1) != 0 || e.due.Load() == 0 {
+		return
+	}
+	e.mu.Lock()
+	list := e.closing
+	e.closing = nil
+	e.due.Add(-int64(len(list)))
+	e.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	go func() {
+		for _, l := range list {
+			f := newFrame()
+			f.lib, f.raw = l, e.raw
+			if f.begin(gen.FnShutdown, 0) {
+				f.end(f.raw.Shutdown(f.c))
+			}
+		}
+	}()
+}
+
+// Path returns the path of the library.
+func (l *Library) Path() string { return l.eng.path }
+
+// Raw gives the table of C functions under l, for those that have no method
+// here. The rules of package gen apply: errors are plain codes, versions and
+// sizes are the caller's business, and l must not be closed during a call.
+func (l *Library) Raw() *gen.Library { return l.eng.raw }
+
+// Has reports whether the loaded library has the C function.
+func (l *Library) Has(fn gen.Function) bool { return l.eng.raw.Has(fn) }
+
+// lookup returns the address of a C function that the header behind gen does
+// not have any more, 0 where the library does not have it either.
+func (e *engine) lookup(name string) uintptr { return e.resolve(name) }
+
+var engines struct {
+	sync.Mutex
+	byHandle map[uintptr]*engine // libraries that were loaded, never unloaded
+}
+
+// loadEngine loads the library at path. A library that was loaded before keeps
+// its engine.
+func loadEngine(path string) (*engine, error) {
+	engines.Lock()
+	defer engines.Unlock()
+	if path == bareName && len(engines.byHandle) > 0 {
+		// The loader would hand out the library that is loaded already,
+		// whatever file the bare name leads to.
+		usable := false
+		for _, e := range engines.byHandle {
+			usable = usable || e.name == bareName
+		}
+		if !usable {
+			return nil, errNotAgain
+		}
+	}
+	handle, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	if e := engines.byHandle[handle]; e != nil {
+		return e, nil
+	}
+	if engines.byHandle == nil {
+		engines.byHandle = map[uintptr]*engine{}
+	}
+	resolve := func(name string) uintptr { return symbol(handle, name) }
+	e := &engine{raw: gen.New(resolve), resolve: resolve, name: path, path: path}
+	if path == bareName {
+		e.path = fileOf(resolve(gen.FnInit_v2.String()), path)
+	}
+	engines.byHandle[handle] = e
+	return e, nil
+}
+
+type loadError string
+
+func (e loadError) Error() string { return string(e) }
+
+const errNotAgain = loadError("not tried: the loader would give the library that is loaded already")
+
+// address returns the address of p, which must be on the heap and pinned.
+func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+// Loadable reports whether Open would find a library to load. It loads one, as
+// Open does, and calls no function of it. Its error is an [*OpenError].
+func Loadable(path string) error {
+	failed := &OpenError{}
+	for _, path := range searchPath(path) {
+		_, err := loadEngine(path)
+		if err == nil {
+			return nil
+		}
+		failed.Attempts = append(failed.Attempts, Attempt{path, err})
+	}
+	failed.Hint = openHint(false)
+	return failed
+}
