@@ -238,7 +238,9 @@ func (g *GPM) Update() (window time.Duration, err error) {
 		guard.done[key] = true
 		guard.mu.Unlock()
 	}
-	g.newest, g.at[next], g.taken = next, now, min(g.taken+1, 2)
+	// The moment after the call: what is left till the next one is then never
+	// shorter than it seems.
+	g.newest, g.at[next], g.taken = next, time.Now(), min(g.taken+1, 2)
 	return g.window(), nil
 }
 

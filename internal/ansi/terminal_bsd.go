@@ -13,6 +13,9 @@ const (
 
 func flushInput(fd int) { unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, readQueue) }
 
+// noCharacter switches a control character off (_POSIX_VDISABLE).
+const noCharacter = 0xff
+
 // stopGroup stops all processes of the group and returns when wait does, which
 // is when they continue. Not by SIGTSTP, for which the runtime keeps a handler
 // once it was asked for, even after signal.Reset.

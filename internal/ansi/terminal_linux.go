@@ -14,6 +14,9 @@ const (
 
 func flushInput(fd int) { unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
 
+// noCharacter switches a control character off (_POSIX_VDISABLE).
+const noCharacter = 0
+
 // stopGroup stops all processes of the group by the signal that Ctrl+Z sends,
 // and returns when wait does, which is when they continue. The runtime keeps its
 // own handler for SIGTSTP once it was asked for, even after signal.Reset, so that

@@ -174,7 +174,11 @@ func (p *pty) raw(t *testing.T) bool {
 	if tio.Lflag&unix.ISIG == 0 {
 		t.Error("the signal keys are dead")
 	}
-	return tio.Lflag&(unix.ICANON|unix.ECHO) == 0
+	isRaw := tio.Lflag&(unix.ICANON|unix.ECHO) == 0
+	if isRaw && tio.Cc[unix.VSUSP] != noCharacter {
+		t.Error("Ctrl+Z is a signal, not a key")
+	}
+	return isRaw
 }
 
 // written waits for the output to end in suffix and returns it.
@@ -414,6 +418,19 @@ func (p *pty) start(t *testing.T, name string) (*exec.Cmd, *bufio.Reader, *os.Fi
 	return cmd, bufio.NewReader(r), goOnW
 }
 
+// suspend stops the group in the foreground, as somebody else's kill does; the
+// key itself is no signal while a screen is up.
+func (p *pty) suspend(t *testing.T) {
+	t.Helper()
+	group, err := unix.IoctlGetInt(int(p.master.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(-group, unix.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRestoreAfterSIGKILL(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -484,17 +501,11 @@ func TestSuspend(t *testing.T) {
 			t.Fatalf("got %s (%v), want %q", line, err, want)
 		}
 	}
-	suspendKey := func() {
-		t.Helper()
-		if _, err := p.master.Write([]byte{26}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	expect("entered")
 	if !p.raw(t) {
 		t.Error("not raw while live")
 	}
-	suspendKey()
+	p.suspend(t)
 	expect("stopped")
 	if now := p.modes(t); *now != *before {
 		t.Errorf("while stopped: modes %+v, want %+v", now, before)
@@ -506,7 +517,7 @@ func TestSuspend(t *testing.T) {
 		t.Error("not raw after it was continued")
 	}
 	p.written(t, enterSequence)
-	suspendKey() // the signal is the program's again
+	p.suspend(t) // the signal is the program's again
 	expect("ended 0")
 	if now := p.modes(t); *now != *before {
 		t.Errorf("at the end: modes %+v, want %+v", now, before)
@@ -531,9 +542,7 @@ func TestSuspendWithoutAShell(t *testing.T) {
 		if !p.raw(t) {
 			t.Errorf("not raw after %q", want)
 		}
-		if _, err := p.master.Write([]byte{26}); err != nil {
-			t.Fatal(err)
-		}
+		p.suspend(t)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

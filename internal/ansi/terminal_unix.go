@@ -82,6 +82,9 @@ func (t *Terminal) rawModes(saved []byte) ([]byte, error) {
 	tio.Iflag &^= unix.IXON | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.PARMRK
 	tio.Oflag &^= unix.OPOST
 	tio.Cc[unix.VMIN], tio.Cc[unix.VTIME] = 1, 0
+	// Ctrl+Z becomes a key: as a signal it would stop a shell around the program
+	// before the program has given the terminal back.
+	tio.Cc[unix.VSUSP] = noCharacter
 	if err := putTermios(t.tty(), encodeTermios(tio)); err != nil {
 		return nil, err
 	}

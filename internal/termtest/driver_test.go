@@ -45,7 +45,6 @@ func TestTheGPUsOfADriver(t *testing.T) {
 // TestADriverThatHangsStopsNeitherClockNorKeys has one call that never returns.
 func TestADriverThatHangsStopsNeitherClockNorKeys(t *testing.T) {
 	s, _ := onFake(t, 100, 30, "gpus 2\ngpu 1 util 42\nfault nvmlDeviceGetPowerUsage gpu 0 calls 3- hang\n", "-i", "0.5")
-	s.see("driver: no answer for")
 	s.see("nvmlDeviceGetPowerUsage has not returned")
 	first := s.text()
 	s.until("counts on", func() bool { return s.text() != first })
@@ -61,6 +60,16 @@ func TestADriverThatHangsStopsNeitherClockNorKeys(t *testing.T) {
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("q took %v", took)
 	}
+	s.restored()
+}
+
+// TestNoGPUAnswers has a header that says so.
+func TestNoGPUAnswers(t *testing.T) {
+	s, _ := onFake(t, 80, 24, "gpus 1\nfault nvmlDeviceGetPowerUsage gpu 0 calls 3- hang\n", "-i", "0.5")
+	s.see("driver: no answer for")
+	s.see("stale")
+	s.press("q")
+	s.end()
 	s.restored()
 }
 

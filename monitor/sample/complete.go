@@ -37,18 +37,6 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 		}
 	}
 
-	// The seed: identities where they decide, then one sample of everything.
-	s.startAll(s.clock.now())
-	if err := s.wait(ctx, openBy, limit); err != nil {
-		return err
-	}
-	if err := s.checkChoice(); err != nil {
-		return err
-	}
-	if err := s.sleep(ctx, earliest(time.Now().Add(seedWindow), limit)); err != nil {
-		return err
-	}
-
 	next := time.Now()
 	for n := 0; s.cfg.Count == 0 || n < s.cfg.Count; n++ {
 		if n > 0 {
@@ -61,49 +49,92 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 			}
 		}
 		s.startAll(s.clock.now())
-		if err := s.wait(ctx, earliest(openBy, limit), limit); err != nil {
+		if err := s.gather(ctx, n == 0, openBy, limit); err != nil {
 			return err
+		}
+		if n == 0 {
+			if err := s.checkChoice(); err != nil {
+				return err
+			}
+			next = time.Now()
 		}
 		publish(s.snapshot(true))
 	}
 	return nil
 }
 
-// wait ends when no refresh is in progress, or when each of those that are has
-// run into its deadline: openBy for a device that is still being opened, three
-// seconds after that or after the start of the refresh for the others.
-func (s *Sampler) wait(ctx context.Context, openBy, limit time.Time) error {
-	for s.anyBusy() {
+// progress is how far a device is in a round.
+type progress struct {
+	seeded time.Time // when its seed was read; zero: not yet
+	again  bool      // what follows is not the seed any more
+	over   bool      // read, or given up
+}
+
+// gather ends when every device was read, in the first round twice with a
+// window between, since GPM, loads and rates need two looks; or when what is
+// left has run into its deadline: openBy for a device that is still being
+// opened, three seconds after that or after the start of the reading for the
+// others. No device waits for another.
+func (s *Sampler) gather(ctx context.Context, first bool, openBy, limit time.Time) error {
+	all := make(map[*worker]*progress, len(s.workers))
+	for _, w := range s.workers {
+		all[w] = &progress{again: !first}
+	}
+	for {
+		now := time.Now()
 		until := time.Time{}
-		for _, w := range s.workers {
-			busy, due := w.isBusy()
-			if !busy {
-				continue
-			}
-			by := openBy
-			if opened := w.opened(); opened != 0 {
-				by = time.Now().Add(time.Duration(max(opened, due) - s.clock.now())).Add(readDeadline)
-			}
-			until = later(until, by)
+		for w, p := range all {
+			until = earliest(until, s.advance(w, p, now, openBy))
 		}
-		until = earliest(until, limit)
-		if !time.Now().Before(until) {
+		if until.IsZero() || !limit.IsZero() && !now.Before(limit) {
 			return nil
 		}
-		timer := time.NewTimer(time.Until(until))
+		timer := time.NewTimer(time.Until(earliest(until, limit)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
 		case w := <-s.done:
-			if s.identify(w) && w.picked {
-				w.start(s.want(w), s.clock.now())
+			if s.identify(w) {
+				if w.picked {
+					w.start(s.want(w), s.clock.now())
+				}
+			} else if p := all[w]; p.seeded.IsZero() {
+				p.seeded = time.Now()
 			}
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
-	return nil
+}
+
+// advance takes a device a step further where it is time for that. It returns
+// when to look again, zero when the device is done with.
+func (s *Sampler) advance(w *worker, p *progress, now, openBy time.Time) time.Time {
+	busy, due := w.isBusy()
+	switch {
+	case p.over:
+	case busy:
+		by := openBy
+		if opened := w.opened(); opened != 0 {
+			by = now.Add(time.Duration(max(opened, due) - s.clock.at(now))).Add(readDeadline)
+		}
+		if now.Before(by) {
+			return by
+		}
+		p.over = true
+	case w.identified && !w.picked, p.again:
+		p.over = true
+	case p.seeded.IsZero():
+		return now.Add(time.Second) // the news of it is on its way
+	case now.Before(p.seeded.Add(seedWindow)):
+		return p.seeded.Add(seedWindow)
+	default:
+		p.again = true
+		w.start(s.want(w), s.clock.at(now))
+		return now.Add(readDeadline)
+	}
+	return time.Time{}
 }
 
 func (s *Sampler) sleep(ctx context.Context, until time.Time) error {

@@ -323,6 +323,32 @@ func TestOneShotsAreSeededAndWhole(t *testing.T) {
 	}
 }
 
+// TestAHungDeviceCostsTheOthersNothing: GPU 1 needs its second look although
+// GPU 0 never ends its first.
+func TestAHungDeviceCostsTheOthersNothing(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	var mu sync.Mutex
+	looks := 0
+	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		if i == 0 {
+			sink.Call("nvmlDeviceGetHandleByIndex_v2")
+			<-hang
+		}
+		wellBehaved(i, want, sink)
+		mu.Lock()
+		defer mu.Unlock()
+		if looks++; looks > 1 {
+			sink.Reading(monitor.SMActivePercent, monitor.OfFloat(50))
+		}
+	}}
+	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 1, Timeout: 2 * time.Second}, monitor.Request{})
+	s := until(t, snaps, "there is a snapshot", func(*monitor.Snapshot) bool { return true })
+	if g := &s.GPUs[1]; g.State != monitor.OK || !g.Readings[monitor.SMActivePercent].Known() {
+		t.Errorf("GPU 1 is %v, its SM load %v", g.State, g.Readings[monitor.SMActivePercent].Reason)
+	}
+}
+
 func TestTimeoutCutsAOneShot(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)

@@ -26,7 +26,6 @@ type layout struct {
 	list       listLayout
 
 	tableTop, tableRows int // heading included; 0 rows: no table
-	tableMore           bool
 }
 
 // arrange computes the layout and puts the scroll position of the GPUs into

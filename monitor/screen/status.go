@@ -179,6 +179,11 @@ func (s *Screen) alarm(l *line) bool {
 	if s.snap == nil {
 		return false
 	}
+	if s.snap.Waiting != "" && len(s.snap.GPUs) > 0 {
+		// The rows are those of a driver that is not there any more.
+		l.text(s.pal.critical, s.snap.Waiting)
+		return true
+	}
 	const (
 		byHealth = iota
 		byState

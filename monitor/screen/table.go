@@ -233,12 +233,15 @@ func (s *Screen) arrangeTable() tableLayout {
 
 // tableShown is how many processes the table has room for.
 func (s *Screen) tableShown() int {
-	n := s.lay.tableRows - 1 - s.unreadRows()
-	if len(s.procs) > n {
-		n-- // the line that says how many more
+	n := s.tableRoom()
+	if len(s.procs) > n && n > 1 {
+		n-- // the line that says how many more; a single line shows a process, the last line of the screen says the rest
 	}
 	return clamp(n, 0, len(s.procs))
 }
+
+// tableRoom is how many lines the table has for processes.
+func (s *Screen) tableRoom() int { return s.lay.tableRows - 1 - s.unreadRows() }
 
 // unreadRows is how many GPUs have a line that says why their processes are not
 // known.
@@ -260,14 +263,14 @@ func (s *Screen) drawTable() {
 	s.tableHeading(&t, y)
 	y++
 	n := s.tableShown()
-	s.lay.tableMore = n < len(s.procs)
+	more := n < len(s.procs) && n < s.tableRoom()
 	s.v.ProcScroll = clamp(s.v.ProcScroll, 0, len(s.procs)-n)
 	for i := s.v.ProcScroll; i < s.v.ProcScroll+n; i++ {
 		s.tableRow(&t, &s.procs[i], y)
 		s.target(0, y, s.w, 1, Target{Kind: OnProcess, GPU: s.procs[i].place, PID: s.procs[i].p.PID})
 		y++
 	}
-	if s.lay.tableMore {
+	if more {
 		s.line.reset().pad(1).int(s.pal.plain, int64(len(s.procs)-n), 0).text(s.pal.plain, " more processes").drawCut(s.f, 0, y, s.w)
 		y++
 	}
