@@ -70,12 +70,19 @@ func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) || errors
 // format returns what turns a snapshot into output.
 func (o *options) format() func(dst []byte, s *monitor.Snapshot) []byte {
 	if o.mode == modeJSON {
-		return report.AppendJSON
+		return func(dst []byte, s *monitor.Snapshot) []byte { return append(report.AppendJSON(dst, s), '\n') }
 	}
 	terminal := ansi.IsTerminal(os.Stdout)
 	vt, _ := ansi.EnableVT(os.Stdout)
 	text := report.TextOptions{Level: o.level(os.Getenv, terminal, vt), ASCII: o.plain(os.Getenv), Version: version}
-	return func(dst []byte, s *monitor.Snapshot) []byte { return report.AppendText(dst, s, text) }
+	first := true
+	return func(dst []byte, s *monitor.Snapshot) []byte {
+		if !first {
+			dst = append(dst, '\n')
+		}
+		first = false
+		return report.AppendText(dst, s, text)
+	}
 }
 
 // plain says whether to draw with plain characters only.
