@@ -167,9 +167,7 @@ func TestHealthOnEveryGeneration(t *testing.T) {
 				}
 			} else {
 				check("fabric", []any{fabric.Version, fabric.State, fabric.Status}, []any{version, nvml.FabricCompleted, nvml.Success}, err)
-				if version < 4 { // TestFabricCliques has the list of version 4
-					check("clique", fabric.Clique, 7, nil)
-				}
+				check("clique", fabric.Clique, 7, nil)
 				if version > 1 {
 					check("fabric health", fabric.HealthMask, 5, nil)
 				}

@@ -269,7 +269,7 @@ func checkSnapshot(t testing.TB, s object) {
 func notSampled(o object) []string {
 	var keys []string
 	for key, why := range o.object("unavailable") {
-		if why == "not_sampled" {
+		if why == "not_sampled" && key != "xids" { // events are not read in this version
 			keys = append(keys, key)
 		}
 	}
@@ -638,7 +638,18 @@ func TestHangs(t *testing.T) {
 			if len(gpus) != last+1 {
 				t.Fatalf("%d GPUs", len(gpus))
 			}
-			if diff := differences(healthy[last], gpus[last]); len(diff) > 0 {
+			well := gpus[last]
+			if hanging[0] == gpm {
+				// First samples are taken one after the other, so that the others
+				// get no turn: that, and no more, is unknown.
+				well = maps.Clone(well)
+				for key := range well {
+					if well[key] == nil && well.object("unavailable").text(key) == "timeout" && well.object("errors").object(key).text("function") == gpm {
+						well[key] = healthy[last][key]
+					}
+				}
+			}
+			if diff := differences(healthy[last], well); len(diff) > 0 {
 				t.Errorf("the GPU without a fault differs: %v", diff)
 			}
 			for gpu, function := range hanging {

@@ -116,9 +116,7 @@ func TestEveryAnswerOfEveryFunction(t *testing.T) {
 			t.Errorf("%s: no function that was not tried before", m.name)
 		}
 		for _, v := range fake.Violations() {
-			if !strings.Contains(v, "GpuFabricInfoV: version word") {
-				t.Errorf("%s: %s", m.name, v)
-			}
+			t.Errorf("%s: %s", m.name, v)
 		}
 	}
 	t.Logf("%d functions", len(tried))

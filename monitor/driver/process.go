@@ -101,11 +101,10 @@ func (r *round) readLists() {
 
 // readProcesses reads the three lists of a device and merges them. The whole is
 // unknown when one of the three is: what is missing there would look like
-// nobody.
+// nobody. Only graphics and MPS processes may be refused for good: then there
+// are none of that kind.
 func (r *round) readProcesses(dev nvml.Device, none *listGates) ([]monitor.Process, error) {
 	var lists [3][]monitor.Process
-	var refused error
-	known := false
 	for i, kind := range [3]nvml.ListKind{nvml.Compute, nvml.Graphics, nvml.MPS} {
 		err := none[i].shut(r.now)
 		if err == nil {
@@ -113,22 +112,16 @@ func (r *round) readProcesses(dev nvml.Device, none *listGates) ([]monitor.Proce
 			raw, err = dev.AppendRunningProcesses(r.procs.raw[:0], kind)
 			none[i].note(err, r.now)
 			if err == nil {
-				known = true
 				r.procs.raw = raw
 				r.procs.lists[i] = appendProcesses(r.procs.lists[i][:0], raw)
 				lists[i] = r.procs.lists[i]
 				continue
 			}
 		}
-		if !isRefused(err) {
+		// Without the list of compute processes the others say little.
+		if !isRefused(err) || kind == nvml.Compute {
 			return nil, err
 		}
-		if refused == nil {
-			refused = err // this kind does not exist here
-		}
-	}
-	if !known {
-		return nil, refused
 	}
 	return monitor.MergeProcesses(lists[0], lists[1], lists[2]), nil
 }

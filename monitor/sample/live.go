@@ -61,7 +61,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			if s.identify(w) && w.picked && !s.request.Paused {
 				w.start(s.want(w), s.clock.now())
 			}
-			if err := s.checkChoice(); err != nil && !answered {
+			if err := s.checkChoice(); err != nil {
 				return err
 			}
 			switch {

@@ -60,6 +60,7 @@ type Sampler struct {
 	clock   clock
 	request monitor.Request
 	chosen  monitor.Selection
+	settled bool // the choice was looked at with every device known
 	health  monitor.HealthTracker
 
 	workers []*worker
@@ -231,10 +232,10 @@ func (s *Sampler) identify(w *worker) bool {
 	return true
 }
 
-// checkChoice says what is wrong with the choice once every device is known. It
-// leaves the picked ones at work.
+// checkChoice says, once, what is wrong with the choice when every device is
+// known.
 func (s *Sampler) checkChoice() *monitor.OpenError {
-	if s.chosen.ByIndex() {
+	if s.settled || s.chosen.ByIndex() {
 		return nil
 	}
 	all := make([]monitor.GPU, len(s.workers))
@@ -244,6 +245,7 @@ func (s *Sampler) checkChoice() *monitor.OpenError {
 		}
 		w.copyTo(&all[i], s.clock.now(), false)
 	}
+	s.settled = true
 	if wrong := s.chosen.Check(all); wrong != "" {
 		return noSuchGPU(wrong, len(all))
 	}

@@ -261,7 +261,14 @@ void call_end(struct call *c)
 
 nvmlReturn_t version_refused(const char *function, unsigned got)
 {
-	violation(function, "version word %#x", got);
+	/* Words of newer drivers, which callers try before the older ones. */
+	static const unsigned newer[] = {
+		nvmlGpuFabricInfo_v3, nvmlGpuInstanceProfileInfo_v3, nvmlComputeInstanceProfileInfo_v3,
+		nvmlNvLinkInfo_v2, nvmlPlatformInfo_v2,
+	};
+	int known = 0;
+	for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) known |= got == newer[i];
+	if (!known) violation(function, "version word %#x", got);
 	/* The code for it came with 520. */
 	return driver_since(520, 0) ? NVML_ERROR_ARGUMENT_VERSION_MISMATCH
 	                            : NVML_ERROR_FUNCTION_NOT_FOUND;

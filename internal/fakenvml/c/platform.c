@@ -79,7 +79,7 @@ API(nvmlDeviceGetGpuFabricInfo_v4)(nvmlDevice_t device, nvmlGpuFabricInfo_v4_t *
 	memset(info, 0, sizeof *info);
 	memcpy(info->clusterUuid, f.cluster, sizeof info->clusterUuid);
 	info->status = (nvmlReturn_t)f.status;
-	memcpy(&info->cliques[0], &f.clique, sizeof f.clique);
+	info->cliques[0].id = f.clique;
 	info->numCliques = 1;
 	info->state = (nvmlGpuFabricState_t)f.state;
 	info->healthMask = f.health;
