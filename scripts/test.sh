@@ -281,7 +281,7 @@ part_arm64() {
 
 # shellcheck disable=SC2086
 part_windows() {
-	need x86_64-w64-mingw32-gcc wine wineserver
+	need x86_64-w64-mingw32-gcc wine wineserver script
 	go run ./internal/fakenvml/build -os windows -arch amd64 -out "$work/fake-windows"
 	x86_64-w64-mingw32-gcc -shared -O1 -o "$work/echo.dll" internal/abi/echo.c
 	export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEARCH=win64
@@ -290,7 +290,10 @@ part_windows() {
 	x86_64-w64-mingw32-gcc -shared -O1 -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" \
 		scripts/testdata/bcryptprimitives.c -ladvapi32
 	FAKENVML_DIR="Z:$work/fake-windows" NVML_ECHO_LIBRARY="Z:$work/echo.dll" GOOS=windows GOARCH=amd64 \
-		go test -exec wine ${GOTEST:-} $elsewhere ./internal/ansi
+		go test -exec wine ${GOTEST:-} $elsewhere
+	# The console's modes need a console.
+	GOOS=windows GOARCH=amd64 go test -c -o "$work/ansi.test.exe" ./internal/ansi
+	(cd internal/ansi && script -qec "wine $work/ansi.test.exe" /dev/null </dev/null)
 }
 
 # fuzz_module runs each fuzz target of the module in the working folder.

@@ -302,7 +302,7 @@ func TestGenerations(t *testing.T) {
 		"fans":                       "510",
 	}
 	// What an H100 does not have, in any of them.
-	never := []string{"fan_percent", "retired_pages", "retired_pages_pending"}
+	never := []string{"fan_percent", "retired_pages", "retired_pages_pending", "xids"}
 	generations := fakenvml.Generations()
 	for at, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
