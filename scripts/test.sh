@@ -58,6 +58,10 @@ packages() {
 		tmux tmux
 		script bsdutils
 		setsid util-linux
+		fsfreeze util-linux
+		losetup mount
+		mount mount
+		mkfs.ext4 e2fsprogs
 	END
 }
 
@@ -293,7 +297,10 @@ part_windows() {
 		go test -exec wine ${GOTEST:-} $elsewhere
 	# The console's modes need a console.
 	GOOS=windows GOARCH=amd64 go test -c -o "$work/ansi.test.exe" ./internal/ansi
-	(cd internal/ansi && script -qec "wine $work/ansi.test.exe" /dev/null </dev/null)
+	if ! (cd internal/ansi && script -qec "wine $work/ansi.test.exe" /dev/null </dev/null >"$work/log" 2>&1); then
+		cat -v "$work/log"
+		return 1
+	fi
 }
 
 # fuzz_module runs each fuzz target of the module in the working folder.

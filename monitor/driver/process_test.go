@@ -97,6 +97,29 @@ func TestListsAreMerged(t *testing.T) {
 	}
 }
 
+// A GPU whose compute processes the driver does not tell may have some: that the
+// other lists are empty, or have entries, says nothing about them.
+func TestARefusedComputeListIsUnknown(t *testing.T) {
+	codes := []int{3, 4, 13, 22, 24, 999}
+	s := []string{fmt.Sprintf("gpus %d", 2*len(codes)), still, "gpu all process compute none"}
+	for i, code := range codes {
+		s = append(s,
+			fmt.Sprintf("gpu %d processes compute error %d", 2*i, code),
+			fmt.Sprintf("gpu %d processes compute error %d", 2*i+1, code), fmt.Sprintf("gpu %d process graphics 100 8192", 2*i+1))
+	}
+	r := open(t, "580", lines(s...))
+	for range 2 { // a list that does not exist is not asked for twice
+		r.readAll(monitor.Everything)
+		for i := range r.sinks {
+			g, code := &r.sinks[i].gpu, codes[i/2]
+			if why := reasonOf(code); g.ProcStatus.Reason != why || g.ProcStatus.Err.Code != int32(code) || g.Processes != nil {
+				t.Errorf("compute processes refused with %d: %+v, %+v; want none, %v", code, g.Processes, g.ProcStatus, why)
+			}
+		}
+		r.pass(second)
+	}
+}
+
 func TestLoadOfProcesses(t *testing.T) {
 	scenario := func(usage ...string) string {
 		return lines("gpus 1", still, "gpu 0 usage none", strings.Join(usage, "\n"))

@@ -262,12 +262,19 @@ void call_end(struct call *c)
 nvmlReturn_t version_refused(const char *function, unsigned got)
 {
 	/* Words of newer drivers, which callers try before the older ones. */
-	static const unsigned newer[] = {
-		nvmlGpuFabricInfo_v3, nvmlGpuInstanceProfileInfo_v3, nvmlComputeInstanceProfileInfo_v3,
-		nvmlNvLinkInfo_v2, nvmlPlatformInfo_v2,
+	static const struct {
+		const char *function;
+		unsigned word;
+	} newer[] = {
+		{"nvmlDeviceGetGpuFabricInfoV", nvmlGpuFabricInfo_v3},
+		{"nvmlDeviceGetGpuInstanceProfileInfoV", nvmlGpuInstanceProfileInfo_v3},
+		{"nvmlGpuInstanceGetComputeInstanceProfileInfoV", nvmlComputeInstanceProfileInfo_v3},
+		{"nvmlDeviceGetNvLinkInfo", nvmlNvLinkInfo_v2},
+		{"nvmlDeviceGetPlatformInfo", nvmlPlatformInfo_v2},
 	};
 	int known = 0;
-	for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) known |= got == newer[i];
+	for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+		known |= got == newer[i].word && !strcmp(function, newer[i].function);
 	if (!known) violation(function, "version word %#x", got);
 	/* The code for it came with 520. */
 	return driver_since(520, 0) ? NVML_ERROR_ARGUMENT_VERSION_MISMATCH
