@@ -22,6 +22,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 	show := func() {
 		publish(s.snapshot(false))
 		lastShown, publishAt = time.Now(), time.Time{}
+		answered = answered || s.anyOpened()
 	}
 	s.open()
 	for {
@@ -67,7 +68,6 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			switch {
 			case !s.anyBusy():
 				show()
-				answered = answered || s.anyOpened()
 			case publishAt.IsZero():
 				publishAt = time.Now().Add(coalesce)
 			}
@@ -94,7 +94,6 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			}
 			if !publishAt.IsZero() && !now.Before(publishAt) {
 				show()
-				answered = answered || s.anyOpened()
 			}
 		}
 		timer.Stop()

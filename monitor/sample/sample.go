@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"nvtop-lite/monitor"
@@ -23,7 +25,6 @@ const (
 	seedWindow   = 250 * time.Millisecond       // one-shots: between the seed sample and the first snapshot
 	maxBackOff   = 30 * time.Second             // between tries to find a driver
 	minInterval  = 100 * time.Millisecond       // floor of the interval
-	forever      = time.Duration(1<<63 - 1)     // no deadline
 	minHostGap   = int64(90 * time.Millisecond) // CPU load over less than this is noise
 )
 
@@ -64,7 +65,7 @@ type Sampler struct {
 	health  monitor.HealthTracker
 
 	workers []*worker
-	drivers []monitor.Driver
+	driver  monitor.Driver
 	done    chan *worker
 	opened  chan opening
 	waiting string // why there is no GPU yet
@@ -87,7 +88,7 @@ type opening struct {
 func New(cfg Config, req monitor.Request) (*Sampler, error) {
 	s := &Sampler{cfg: cfg, clock: newClock(), done: make(chan *worker, 1024), opened: make(chan opening, len(cfg.Sources))}
 	if len(req.GPUs) > 0 {
-		chosen, err := monitor.ParseSelection(join(req.GPUs))
+		chosen, err := monitor.ParseSelection(strings.Join(req.GPUs, ","))
 		if err != nil {
 			return nil, fmt.Errorf("selecting GPUs: %w", err)
 		}
@@ -95,17 +96,6 @@ func New(cfg Config, req monitor.Request) (*Sampler, error) {
 	}
 	s.apply(req)
 	return s, nil
-}
-
-func join(parts []string) string {
-	out := ""
-	for i, p := range parts {
-		if i > 0 {
-			out += ","
-		}
-		out += p
-	}
-	return out
 }
 
 // apply takes a request; the choice of GPUs stays what it was at the start.
@@ -155,7 +145,7 @@ func (s *Sampler) takeOpened(o opening) *monitor.OpenError {
 	if o.err != nil {
 		return asOpenError(o.err)
 	}
-	s.drivers = append(s.drivers[:0], o.driver)
+	s.driver = o.driver
 	if len(o.devices) == 0 {
 		return &monitor.OpenError{Cause: monitor.CauseNoGPU, What: "the driver has no GPU", Hint: "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"}
 	}
@@ -259,10 +249,7 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 	s.readHost(now)
 	snap := &monitor.Snapshot{
 		Time: t.UTC().Round(0), Steady: now, Interval: s.request.Interval, Source: s.cfg.Label,
-		Waiting: s.waiting, Host: s.host, Platform: s.platform, Warnings: s.cfg.Warnings,
-	}
-	if len(s.drivers) > 0 {
-		snap.Driver = s.drivers[0]
+		Waiting: s.waiting, Host: s.host, Driver: s.driver, Platform: s.platform, Warnings: s.cfg.Warnings,
 	}
 	for _, w := range s.workers {
 		if w.identified && !w.picked {
@@ -289,30 +276,22 @@ func (s *Sampler) readHost(now int64) {
 	s.host.CPUPercent.At, s.host.MemoryTotalBytes.At, s.host.MemoryAvailableBytes.At = now, now, now
 }
 
-// finish applies what follows from a GPU's state and from the choice.
+// finish applies what follows from a GPU's state and from the choice. The
+// instances are copied: those that the source handed over stand in snapshots
+// that were published before.
 func (s *Sampler) finish(w *worker, g *monitor.GPU) {
+	g.MIG = slices.Clone(g.MIG)
 	if w.instances != nil {
-		var kept []monitor.GPU
-		for i := range g.MIG {
-			for _, uuid := range w.instances {
-				if g.MIG[i].UUID.Value == uuid {
-					kept = append(kept, g.MIG[i])
-				}
-			}
-		}
-		g.MIG = kept
+		g.MIG = slices.DeleteFunc(g.MIG, func(m monitor.GPU) bool { return !slices.Contains(w.instances, m.UUID.Value) })
 	}
 	inherit(g)
-	if len(g.MIG) > 0 && g.State != monitor.OK {
-		g.MIG = append([]monitor.GPU(nil), g.MIG...)
-		for i := range g.MIG {
-			m := &g.MIG[i]
+	for i := range g.MIG {
+		m := &g.MIG[i]
+		m.Refreshed = g.Refreshed
+		if g.State != monitor.OK {
 			m.State, m.Blocked, m.StateReason, m.StateErr, m.StateSince = g.State, g.Blocked, g.StateReason, g.StateErr, g.StateSince
 			inherit(m)
 		}
-	}
-	for i := range g.MIG {
-		g.MIG[i].Refreshed = g.Refreshed
 	}
 }
 
@@ -364,8 +343,7 @@ func (s *Sampler) localPIDs() bool {
 	return true
 }
 
-// each visits the GPUs of a snapshot and their instances. Instances that hold
-// processes are copied first: the source's own must stay as they are.
+// each visits the GPUs of a snapshot and their instances.
 func each(snap *monitor.Snapshot, visit func(*monitor.GPU)) {
 	for i := range snap.GPUs {
 		g := &snap.GPUs[i]

@@ -397,6 +397,31 @@ func TestLostMeansEveryMeasurementIsLost(t *testing.T) {
 	}
 }
 
+// TestAPublishedSnapshotStaysAsItIs: the instances that a source hands over once
+// stand in every snapshot that follows.
+func TestAPublishedSnapshotStaysAsItIs(t *testing.T) {
+	given := []monitor.GPU{{Identity: monitor.Identity{UUID: monitor.OfText("MIG-1")}, State: monitor.OK, Processes: []monitor.Process{{PID: 1}}}}
+	var once sync.Once
+	src := &scripted{devices: 1, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		wellBehaved(i, want, sink)
+		once.Do(func() { sink.MIG(given, monitor.Status{Reason: monitor.Known}) })
+	}}
+	snaps, ended, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 2}, monitor.Request{Interval: 100 * time.Millisecond})
+	there := func(s *monitor.Snapshot) bool { return len(s.GPUs[0].MIG) == 1 }
+	first := until(t, snaps, "there is an instance", there)
+	refreshed := first.GPUs[0].MIG[0].Refreshed
+	second := until(t, snaps, "there is one again", there)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if first.GPUs[0].MIG[0].Refreshed != refreshed || &first.GPUs[0].MIG[0] == &second.GPUs[0].MIG[0] {
+		t.Error("the first snapshot changed with the second")
+	}
+	if given[0].Refreshed != 0 {
+		t.Error("what the source owns was changed")
+	}
+}
+
 func TestPausedAsksNothing(t *testing.T) {
 	src := &scripted{devices: 1, read: wellBehaved}
 	snaps, _, requests := run(t, sample.Config{Sources: []monitor.Source{src}}, monitor.Request{Interval: 100 * time.Millisecond})
