@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 
@@ -96,11 +95,8 @@ func warn(text string) {
 
 // output prints text on standard output.
 func output(text string) int {
-	if _, err := io.WriteString(os.Stdout, text); err != nil && !closedPipe(err) {
-		warn("writing the output: " + err.Error())
-		return codeFailed
-	}
-	return codeDone
+	code, _ := write([]byte(text))
+	return code
 }
 
 // usageError is wrong input: what is wrong, and what to do.

@@ -18,11 +18,9 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 		return complain(err)
 	}
 	setup := o.setup()
-	ascii := o.plain(getenv)
 	err = live.Run(live.Options{
 		Terminal: term,
-		Screen:   screen.New(screen.Options{Level: o.level(getenv, true, vt), ASCII: ascii, Version: version, User: account(o)}),
-		ASCII:    ascii,
+		Screen:   screen.New(screen.Options{Level: o.level(getenv, true, vt), ASCII: o.plain(getenv), Version: version, User: account(o)}),
 		Request:  setup.Request,
 		Client: func(crash *os.File) *apart.Client {
 			return apart.Start(apart.Options{Setup: setup, Build: build, Crash: crash})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -45,16 +44,16 @@ func stream(o *options) int {
 				return complain(e.Failed)
 			}
 			out = format(out[:0], e.Snapshot)
-			if code, ok := write(os.Stdout, out); !ok {
+			if code, ok := write(out); !ok {
 				return code
 			}
 		}
 	}
 }
 
-// write prints b. A closed pipe ends the program quietly.
-func write(w io.Writer, b []byte) (code int, ok bool) {
-	_, err := w.Write(b)
+// write prints b on standard output. A closed pipe ends the program quietly.
+func write(b []byte) (code int, ok bool) {
+	_, err := os.Stdout.Write(b)
 	switch {
 	case err == nil:
 		return codeDone, true

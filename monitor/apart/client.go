@@ -16,12 +16,16 @@ import (
 
 // The times of a Client.
 const (
-	maxBackOff    = 30 * time.Second // between starts of the driver process
-	settled       = time.Minute      // a driver process that lived this long starts a new series
-	silentLimit   = 10 * time.Second // a stream whose driver process says nothing for this long is given up
-	maxFalls      = 2                // a stream whose driver process falls this often in a row is given up
-	maxHelloFalls = 3                // a driver process that never gets as far as its first word is done without
+	maxBackOff    = 30 * time.Second       // between starts of the driver process
+	settled       = time.Minute            // a driver process that lived this long starts a new series
+	silentLimit   = 10 * time.Second       // a stream whose driver process says nothing for this long is given up
+	maxFalls      = 2                      // a stream whose driver process falls this often in a row is given up
+	saidWait      = 100 * time.Millisecond // for the last words of a driver process
+	maxHelloFalls = 3                      // a driver process that never gets as far as its first word is done without
 )
+
+// maxSaid bounds what is kept of the words of a driver process.
+const maxSaid = 64 << 10
 
 // Options are what a Client needs.
 type Options struct {
@@ -237,16 +241,16 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 		errR.Close()
 		return fall{nostart: err}
 	}
-	said := tail(errR)
+	said := collect(errR, maxSaid)
 
 	w := &messageWriter{out: patient{inW}}
-	_ = w.sendJSON(kindSetup, setup)
 	c.mu.Lock()
+	setup.Request = c.request
+	_ = w.sendJSON(kindSetup, setup)
 	c.to, c.heard = w, time.Now()
 	if c.modes != nil {
 		_ = w.send(kindModes, appendBytes(c.modes))
 	}
-	_ = w.sendJSON(kindRequest, c.request)
 	c.mu.Unlock()
 
 	over := make(chan struct{})
@@ -269,10 +273,10 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case werr := <-ended:
-		f.why = describe(werr, said(), err)
+		f.why = describe(werr, said(saidWait), err)
 	case <-time.After(time.Second):
 		_ = cmd.Process.Kill()
-		f.why = describe(nil, said(), err)
+		f.why = describe(nil, said(saidWait), err)
 	}
 	return f
 }
@@ -354,39 +358,9 @@ func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
 	}
 }
 
-// tail keeps the beginning of what is said on a pipe until it ends.
-func tail(r *os.File) func() string {
-	var mu sync.Mutex
-	var text []byte
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer r.Close()
-		b := make([]byte, 4<<10)
-		for {
-			n, err := r.Read(b)
-			mu.Lock()
-			text = append(text, b[:min(n, 64<<10-len(text))]...)
-			mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return func() string {
-		select {
-		case <-ended:
-		case <-time.After(100 * time.Millisecond):
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		return string(text)
-	}
-}
-
 // describe says in a few words how a driver process ended.
-func describe(waited error, said string, heard error) string {
-	for _, line := range strings.Split(said, "\n") {
+func describe(waited error, said []byte, heard error) string {
+	for line := range strings.SplitSeq(string(said), "\n") {
 		for _, mark := range []string{"SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL"} {
 			if strings.HasPrefix(line, mark) {
 				return mark + " in the driver's library"

@@ -2,7 +2,6 @@ package apart
 
 import (
 	"context"
-	"errors"
 
 	"nvtop-lite/monitor"
 )
@@ -26,14 +25,11 @@ func (c *Client) runInside(setup Setup, why string, deliver func(Event) bool) {
 	if err == nil {
 		err = s.Run(ctx, requests, func(s *monitor.Snapshot) { deliver(Event{Snapshot: s}) })
 	}
-	var open *monitor.OpenError
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
 		deliver(Event{Done: true})
-	case errors.As(err, &open):
-		deliver(Event{Failed: open})
 	default:
-		deliver(Event{Failed: &monitor.OpenError{What: err.Error()}})
+		deliver(Event{Failed: openError(err)})
 	}
 }

@@ -87,14 +87,7 @@ func fallen(last *monitor.Snapshot, setup Setup, why string, backOff time.Durati
 		c.Time, c.Waiting = s.Time, text
 		c.Steady = max(last.Steady, last.Steady+int64(t.Sub(last.Time)))
 		c.GPUs = staleRows(last.GPUs, last.Steady, c.Steady, text)
-		c.Warnings = nil
-		for _, w := range last.Warnings {
-			if w.Code != "driver_process" {
-				c.Warnings = append(c.Warnings, w)
-			}
-		}
 		s = &c
 	}
-	s.Warnings = append(s.Warnings, monitor.Warning{Code: "driver_process", Text: text})
 	return s
 }

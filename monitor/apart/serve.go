@@ -28,12 +28,12 @@ func Serve(build Build, restore func(modes, trace []byte)) int {
 	return serve(in, out, build, restore, crashPipe())
 }
 
-func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace []byte), crash io.Reader) int {
+func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace []byte), crash *os.File) int {
 	w := &messageWriter{out: out}
 	if w.send(kindHello, nil) != nil {
 		return 1
 	}
-	trace := collect(crash)
+	trace := collect(crash, maxTrace)
 
 	var (
 		r        = newMessageReader(in)
@@ -75,7 +75,7 @@ func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace [
 		}
 	}
 	if !bye && len(modes) > 0 && restore != nil {
-		restore(modes, trace())
+		restore(modes, trace(traceWait))
 	}
 	return 0
 }
@@ -88,11 +88,7 @@ func run(ctx context.Context, setup Setup, build Build, requests <-chan monitor.
 		err = s.Run(ctx, requests, send)
 	}
 	if err != nil {
-		var open *monitor.OpenError
-		if !errors.As(err, &open) {
-			open = &monitor.OpenError{What: err.Error()}
-		}
-		_ = w.sendJSON(kindFailed, open) // a broken pipe ends the process by its input
+		_ = w.sendJSON(kindFailed, openError(err)) // a broken pipe ends the process by its input
 		return
 	}
 	_ = w.send(kindDone, nil)
@@ -153,40 +149,55 @@ func alive(ctx context.Context, w *messageWriter) {
 	}
 }
 
-// maxTrace bounds what is kept of a crash.
-const maxTrace = 1 << 20
+// maxTrace bounds what is kept of a crash, and traceWait how long its end is
+// waited for: somebody else may hold the other end.
+const (
+	maxTrace  = 1 << 20
+	traceWait = time.Second
+)
 
-// collect reads what the program that draws writes on its standard error, and
-// returns what gives it once that has ended.
-func collect(crash io.Reader) func() []byte {
-	if crash == nil {
-		return func() []byte { return nil }
+// collect reads a pipe to its end and closes it, so that nobody who writes there
+// is held up. What it returns gives the beginning of what came, at most so many
+// bytes, once the pipe has ended or the wait is over.
+func collect(pipe *os.File, most int) func(wait time.Duration) []byte {
+	if pipe == nil {
+		return func(time.Duration) []byte { return nil }
 	}
 	var mu sync.Mutex
-	var trace []byte
+	var kept []byte
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		defer pipe.Close()
 		b := make([]byte, 16<<10)
 		for {
-			n, err := crash.Read(b)
+			n, err := pipe.Read(b)
 			mu.Lock()
-			trace = append(trace, b[:min(n, maxTrace-len(trace))]...)
+			kept = append(kept, b[:min(n, most-len(kept))]...)
 			mu.Unlock()
 			if err != nil {
 				return
 			}
 		}
 	}()
-	return func() []byte {
+	return func(wait time.Duration) []byte {
 		select {
 		case <-ended:
-		case <-time.After(time.Second): // somebody else holds the other end
+		case <-time.After(wait):
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		return trace
+		return kept
 	}
+}
+
+// openError is an error of a sampler as it is told.
+func openError(err error) *monitor.OpenError {
+	var open *monitor.OpenError
+	if errors.As(err, &open) {
+		return open
+	}
+	return &monitor.OpenError{What: err.Error()}
 }
 
 // takePipes returns the ends of the pipes, and gives the driver's library a

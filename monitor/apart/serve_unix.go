@@ -3,7 +3,6 @@
 package apart
 
 import (
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -32,7 +31,7 @@ func moveStdout() (*os.File, error) {
 
 // crashPipe is the other end of the program's standard error, when it was
 // passed on.
-func crashPipe() io.Reader {
+func crashPipe() *os.File {
 	var st unix.Stat_t
 	if unix.Fstat(crashFD, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return nil

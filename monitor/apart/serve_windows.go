@@ -1,7 +1,6 @@
 package apart
 
 import (
-	"io"
 	"os"
 	"os/signal"
 
@@ -23,4 +22,4 @@ func moveStdout() (*os.File, error) {
 	return out, nil
 }
 
-func crashPipe() io.Reader { return nil }
+func crashPipe() *os.File { return nil }

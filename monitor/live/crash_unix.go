@@ -28,20 +28,20 @@ func newCrash() *crash {
 // reader is the end for the driver process, nil when there is none.
 func (c *crash) reader() *os.File { return c.r }
 
-func (c *crash) redirect() bool {
+// redirect begins; where it cannot, it is done without.
+func (c *crash) redirect() {
 	if c.w == nil {
-		return false
+		return
 	}
 	saved, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 10)
 	if err != nil {
-		return false
+		return
 	}
 	if err := dup(int(c.w.Fd()), 2); err != nil {
 		unix.Close(saved)
-		return false
+		return
 	}
 	c.saved = saved
-	return true
 }
 
 func (c *crash) restore() {

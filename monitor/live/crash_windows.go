@@ -7,6 +7,6 @@ type crash struct{}
 
 func newCrash() *crash            { return &crash{} }
 func (c *crash) reader() *os.File { return nil }
-func (c *crash) redirect() bool   { return false }
+func (c *crash) redirect()        {}
 func (c *crash) restore()         {}
 func (c *crash) close()           {}

@@ -30,7 +30,6 @@ const (
 type Options struct {
 	Terminal *ansi.Terminal
 	Screen   *screen.Screen
-	ASCII    bool
 	Client   func(crash *os.File) *apart.Client // starts the driver process
 	Request  monitor.Request                    // the first one; what is wanted is decided by the view
 }
@@ -54,7 +53,6 @@ func Run(o Options) error {
 		crash: crash, frame: ansi.NewFrame(0, 0), writer: ansi.NewWriter(o.Terminal), hist: monitor.NewHistory(historyLength),
 		view: screen.View{ShowProcesses: true, Hidden: map[string]bool{}},
 	}
-	u.frame.SetASCII(o.ASCII)
 	u.request.Want = u.screen.Want(&u.view)
 	u.client = o.Client(crash.reader())
 	defer u.client.Close()
@@ -84,9 +82,7 @@ func Run(o Options) error {
 		return err
 	}
 	defer u.term.Close()
-	if crash.redirect() {
-		defer crash.restore()
-	}
+	crash.redirect()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if first != nil {
