@@ -30,11 +30,12 @@ var gap = float32(math.NaN())
 // It belongs to one goroutine at a time.
 type History struct {
 	samples int
-	size    int   // of the buffers: the samples and room to move on in
-	end     int   // of the newest sample in the buffers; they all have the same
-	count   int   // samples there are, at most size
-	slot    int64 // number of the newest sample
-	at      int64 // when it was due, on the clock of Reading.At
+	size    int     // of the buffers: the samples and room to move on in
+	end     int     // of the newest sample in the buffers; they all have the same
+	count   int     // samples there are, at most size
+	slot    int64   // number of the newest sample
+	at      int64   // when it was due, on the clock of Reading.At
+	times   []int64 // when each sample was due, in the buffers' order
 	entries map[string]*track
 	key     []byte
 }
@@ -51,6 +52,7 @@ func NewHistory(samples int) *History {
 	return &History{
 		samples: samples,
 		size:    samples + max(samples/4, 64),
+		times:   make([]int64, samples+max(samples/4, 64)),
 		entries: make(map[string]*track),
 	}
 }
@@ -66,8 +68,10 @@ func (h *History) Reset() {
 // that comes within half an interval after the one before completes its
 // samples.
 func (h *History) Add(s *Snapshot) {
+	before := h.at
 	if n := h.due(s); n > 0 {
 		h.advance(n)
+		h.stamp(n, before)
 	}
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
@@ -120,6 +124,7 @@ func (h *History) advance(n int) {
 				}
 			}
 		}
+		copy(h.times, h.times[h.end-keep:h.end])
 		h.end, h.count = keep, keep
 	}
 	for _, t := range h.entries {
@@ -132,6 +137,23 @@ func (h *History) advance(n int) {
 	h.end += n
 	h.count = min(h.count+n, h.samples)
 }
+
+// stamp notes when the newest n samples were due. The newest is that of h.at,
+// the others lie evenly between it and the one before them.
+func (h *History) stamp(n int, before int64) {
+	if h.count == 1 || before > h.at {
+		before = h.at
+	}
+	n = min(n, h.count)
+	for i := range n {
+		h.times[h.end-1-i] = h.at - (h.at-before)*int64(i)/int64(n)
+	}
+}
+
+// Times returns when the samples of every Series were due, on the clock of
+// Reading.At, the newest last. It is valid until the next Add and must not be
+// altered.
+func (h *History) Times() []int64 { return h.times[h.end-h.count : h.end : h.end] }
 
 func fillGaps(data []float32) {
 	for i := range data {

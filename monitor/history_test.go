@@ -224,3 +224,39 @@ func BenchmarkHistoryAdd(b *testing.B) {
 		h.Add(s)
 	}
 }
+
+func TestTimesOfTheSamples(t *testing.T) {
+	const second = int64(time.Second)
+	h := NewHistory(8)
+	add := func(at int64, interval time.Duration) {
+		h.Add(&Snapshot{Steady: at, Interval: interval, GPUs: []GPU{{State: OK}}})
+	}
+	check := func(want ...int64) {
+		t.Helper()
+		got := h.Times()
+		if len(got) != len(want) {
+			t.Fatalf("%d times, want %d", len(got), len(want))
+		}
+		for i := range want {
+			if got[i] != want[i]*second {
+				t.Errorf("sample %d was due at %v, want %d s", i, float64(got[i])/1e9, want[i])
+			}
+		}
+	}
+	check()
+	add(100*second, time.Second)
+	check(100)
+	add(101*second, time.Second)
+	add(104*second, time.Second) // two were missed
+	check(100, 101, 102, 103, 104)
+	add(114*second, 10*time.Second) // another interval
+	check(100, 101, 102, 103, 104, 114)
+	for i := range int64(200) {
+		add((124+10*i)*second, 10*time.Second)
+	}
+	check(2044, 2054, 2064, 2074, 2084, 2094, 2104, 2114)
+	add(5*second, time.Second) // the clock of another machine
+	if got := h.Times(); got[len(got)-1] != 5*second {
+		t.Errorf("the newest was due at %v", got[len(got)-1])
+	}
+}

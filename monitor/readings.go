@@ -232,6 +232,9 @@ func (w Want) With(groups ...Group) Want {
 	return w
 }
 
+// And returns what w or o want.
+func (w Want) And(o Want) Want { return Want{w.Readings | o.Readings, w.Groups | o.Groups} }
+
 // Has reports whether id is wanted.
 func (w Want) Has(id ReadingID) bool { return w.Readings&(1<<id) != 0 }
 

@@ -83,6 +83,8 @@ type OpenError struct {
 	What  string // what is wrong, one line
 	Code  string // the driver's name for it, "" when it gave none
 	Hint  string // what to do, one line
+	// Tried is where a library was looked for, each line with the answer.
+	Tried []string
 }
 
 func (u *OpenError) Error() string {
@@ -97,6 +99,7 @@ func (u *OpenError) Error() string {
 type Request struct {
 	Interval time.Duration
 	Want     Want
+	Closely  string   // Key of a GPU or instance of which everything is wanted; "" for none
 	GPUs     []string // selectors as given to -g; empty is all
 	Paused   bool     // do not ask the driver
 }
