@@ -12,10 +12,18 @@ import (
 
 // stat is what is used of /proc/PID/stat.
 type stat struct {
-	comm  string
-	state byte
-	cpu   uint64 // user and system time, clock ticks
-	start uint64 // clock ticks after boot
+	comm    string
+	state   byte
+	parent  uint32
+	cpu     uint64 // user and system time, clock ticks
+	threads uint64
+	start   uint64 // clock ticks after boot
+}
+
+// ended reports whether nothing of the process runs any more. Its first thread
+// may end before the others, and is a zombie until they have ended too.
+func (s stat) ended() bool {
+	return (s.state == 'Z' || s.state == 'X') && s.threads <= 1
 }
 
 var errStat = fmt.Errorf("stat: %w", host.ErrMalformed)
@@ -28,7 +36,7 @@ func parseStat(data []byte) (stat, error) {
 		return stat{}, errStat
 	}
 	// The numbers are those of proc(5), which counts the PID as 1.
-	const stateField, utime, stime, start = 3, 14, 15, 22
+	const stateField, parent, utime, stime, threads, start = 3, 4, 14, 15, 20, 22
 	var s stat
 	field := stateField
 	for word := range bytes.FieldsSeq(data[to+1:]) {
@@ -36,10 +44,16 @@ func parseStat(data []byte) (stat, error) {
 		switch field {
 		case stateField:
 			s.state = word[0]
+		case parent:
+			var v uint64
+			v, err = strconv.ParseUint(string(word), 10, 32)
+			s.parent = uint32(v)
 		case utime, stime:
 			var v uint64
 			v, err = strconv.ParseUint(string(word), 10, 62)
 			s.cpu += v
+		case threads:
+			s.threads, err = strconv.ParseUint(string(word), 10, 62)
 		case start:
 			s.start, err = strconv.ParseUint(string(word), 10, 63)
 		}

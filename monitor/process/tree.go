@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -155,15 +156,24 @@ func (t *tree) names(pid uint32, comm string) (name, command monitor.Text) {
 }
 
 func (t *tree) user(pid uint32) monitor.Text {
-	data, err := t.root.ReadFile(procPath(pid, "status"), 4096)
+	uid, err := t.uid(pid)
 	if err != nil {
 		return monitor.UnknownText(host.Reason(err))
 	}
+	return monitor.OfText(t.users.name(uid))
+}
+
+// uid reads the real user id of a process.
+func (t *tree) uid(pid uint32) (uint32, error) {
+	data, err := t.root.ReadFile(procPath(pid, "status"), 4096)
+	if err != nil {
+		return 0, err
+	}
 	uid, ok := parseUID(data)
 	if !ok {
-		return monitor.UnknownText(monitor.Implausible)
+		return 0, fmt.Errorf("status: %w", host.ErrMalformed)
 	}
-	return monitor.OfText(t.users.name(uid))
+	return uid, nil
 }
 
 func (t *tree) groups(pid uint32) (monitor.Container, monitor.Job) {
