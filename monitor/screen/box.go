@@ -31,13 +31,23 @@ const codingFor = 30 * time.Second
 func (s *Screen) drawBoxes() {
 	l := &s.lay
 	first := s.v.Scroll * l.columns
-	for i := first; i < min(first+l.page*l.columns, len(s.shown)); i++ {
+	for i := first; i < min(first+l.page*l.columns, len(s.boxed)); i++ {
 		x := (i - first) % l.columns * l.boxWidth
 		y := l.top + (i-first)/l.columns*(l.inner+2)
-		s.drawBox(&s.snap.GPUs[s.shown[i]], x, y)
-		s.target(x, y, l.boxWidth, l.inner+2, Target{Kind: OnGPU, GPU: s.shown[i]})
+		g := &s.snap.GPUs[s.boxed[i]]
+		s.target(x, y, l.boxWidth, l.inner+2, Target{Kind: OnGPU, GPU: monitor.Key(g)})
+		s.drawBox(g, x, y)
 	}
+	s.drawFolds()
 	s.drawRange()
+}
+
+// edge is the style of a box's frame: bright around the one selected.
+func (s *Screen) edge(g *monitor.GPU) ansi.Style {
+	if s.v.GPU != "" && monitor.Key(g) == s.v.GPU {
+		return s.pal.edge
+	}
+	return s.pal.dim
 }
 
 func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
@@ -45,18 +55,18 @@ func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
 	graph := w - statsWidth - boxChrome
 	split := x + graph + 3
 	old := s.old(g)
+	edge := s.edge(g)
 
 	s.drawTop(g, x, y, w)
 	for r := 1; r <= h; r++ {
-		f.Rune(x, y+r, '│', p.dim)
+		f.Rune(x, y+r, '│', edge)
 		f.Rune(split, y+r, '│', p.dim)
-		f.Rune(x+w-1, y+r, '│', p.dim)
+		f.Rune(x+w-1, y+r, '│', edge)
 	}
-	s.drawGraph(s.series(g), x+2, y+1, graph, h, old || !measured(g))
-	if s.graphed(g) == monitor.HistorySM {
-		f.Text(x+2, y+1, "SM", p.dim)
-	}
-	if !measured(g) {
+	s.drawStrips(g, x+2, y+1, graph, h, old || !measured(g))
+	if measured(g) {
+		s.graphTarget(x+2, y+1, graph, h, g)
+	} else {
 		f.Fill(x+2, y+1, graph, 1, ' ', p.plain)
 		l := s.line.reset()
 		s.state(l, g)
@@ -64,9 +74,9 @@ func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
 	}
 	s.drawStats(g, split+2, y+1, h)
 
-	f.Rune(x, y+h+1, '╰', p.dim)
-	f.Fill(x+1, y+h+1, w-2, 1, '─', p.dim)
-	f.Rune(x+w-1, y+h+1, '╯', p.dim)
+	f.Rune(x, y+h+1, '╰', edge)
+	f.Fill(x+1, y+h+1, w-2, 1, '─', edge)
+	f.Rune(x+w-1, y+h+1, '╯', edge)
 	s.drawUsers(g, x, y+h+1, split-x-4)
 }
 
@@ -110,14 +120,17 @@ func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
 	if s.old(g) {
 		s.group(rankState, true).text(p.warn, "stale ").duration(p.warn, s.staleFor(g))
 	}
-	if v, ok := g.Readings[monitor.FanPercent].Float(); ok {
-		faded(s.group(rankFan, true)).text(p.dim, "FAN ").float(p.plain, v, 0, 3).text(p.plain, "%")
+	if r := g.Readings[monitor.FanPercent]; r.Known() || failed(g, r) {
+		faded(s.group(rankFan, true)).text(p.dim, "FAN ").number(p.plain, r, 1, 0, 3).text(p.dim, "%")
 	}
-	if v, ok := g.Readings[monitor.TemperatureC].Float(); ok {
+	switch v, ok := g.Readings[monitor.TemperatureC].Float(); {
+	case ok:
 		faded(s.group(rankTemperature, true)).float(at(&p.heat, v), v, 0, 3).text(at(&p.heat, v), s.celsius())
+	case failed(g, g.Readings[monitor.TemperatureC]):
+		faded(s.group(rankTemperature, true)).none(3).text(p.dim, s.celsius())
 	}
-	if v, ok := g.Readings[monitor.ClockGraphicsMHz].Float(); ok {
-		faded(s.group(rankClock, true)).float(p.plain, v, 0, 4).text(p.dim, " MHz")
+	if r := g.Readings[monitor.ClockGraphicsMHz]; r.Known() || failed(g, r) {
+		faded(s.group(rankClock, true)).number(p.plain, r, 1, 0, 4).text(p.dim, " MHz")
 	}
 
 	// "╭─ ", a blank and "─" stand around the left side, " " and " ─╮" around
@@ -128,9 +141,10 @@ func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
 		}
 		return 5 + 2
 	})
-	f.Rune(x, y, '╭', p.dim)
-	f.Fill(x+1, y, w-2, 1, '─', p.dim)
-	f.Rune(x+w-1, y, '╮', p.dim)
+	edge := s.edge(g)
+	f.Rune(x, y, '╭', edge)
+	f.Fill(x+1, y, w-2, 1, '─', edge)
+	f.Rune(x+w-1, y, '╮', edge)
 	f.Rune(x+2, y, ' ', p.plain)
 	at := x + 3
 	for i := range s.groups {
@@ -154,7 +168,7 @@ func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
 		}
 	}
 	f.Text(x+w-3, y, " ", p.plain)
-	f.Rune(x+w-2, y, '─', p.dim)
+	f.Rune(x+w-2, y, '─', edge)
 }
 
 // power adds "  │ 412 / 700 W"; on a module whose GPU has no meter of its own,
@@ -181,6 +195,12 @@ func (s *Screen) power(g *monitor.GPU, l *group) {
 		l.text(p.dim, " / ").number(p.dim, limit, 1e-3, 0, 0)
 	}
 	l.text(p.dim, " W")
+}
+
+// failed reports whether a GPU that is measured should have a reading, and it is
+// unknown all the same.
+func failed(g *monitor.GPU, r monitor.Reading) bool {
+	return measured(g) && !r.Known() && r.Reason != monitor.NotSupported && r.Reason != monitor.NotSampled
 }
 
 func wattDigits(r monitor.Reading) int {
@@ -231,6 +251,7 @@ func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
 		}
 		return
 	}
+	links := s.linked(g)
 	if h >= 5 {
 		if l := s.extraRow(g); l != nil {
 			draw(l)
@@ -240,16 +261,37 @@ func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
 		}
 	}
 	switch {
-	case h >= 4:
+	case h >= 5 || h == 4 && !links:
 		draw(s.rateRow(g, "PCIe → GPU", monitor.PCIeRxBytesPerSecond))
 		draw(s.rateRow(g, "PCIe ← GPU", monitor.PCIeTxBytesPerSecond))
+	case h == 4: // NVLink is where the traffic is
+		draw(s.rateRow(g, "NVLink → GPU", monitor.NVLinkRxBytesPerSecond))
+		draw(s.rateRow(g, "NVLink ← GPU", monitor.NVLinkTxBytesPerSecond))
+	case h == 3 && links:
+		draw(s.nvlinkRow(g))
 	case h == 3:
-		l := s.start(g).text(p.dim, "PCIe").pad(4)
-		l.text(p.dim, "→ ").number(p.plain, g.Readings[monitor.PCIeRxBytesPerSecond], 1e-9, 2, 5)
-		l.text(p.dim, "  ← ").number(p.plain, g.Readings[monitor.PCIeTxBytesPerSecond], 1e-9, 2, 5)
-		l.to(statsWidth-5).text(p.dim, " GB/s")
+		draw(s.bothWays(g, "PCIe", 2, monitor.PCIeRxBytesPerSecond, monitor.PCIeTxBytesPerSecond))
+	}
+	if h > maxInner {
+		if s.codes(g) {
+			draw(s.coders(g, s.start(g)))
+		} else {
+			draw(s.fields(g, "DRAM", monitor.DRAMActivePercent, "occupancy", monitor.SMOccupancyPercent))
+		}
+		l := s.start(g).text(p.dim, "memory ").number(p.plain, g.Readings[monitor.ClockMemoryMHz], 1, 0, 5).text(p.dim, " MHz")
+		s.field(l.to(21), g, monitor.TemperatureMemoryC)
+		draw(l)
+		l = s.start(g).text(p.dim, "P-state ").number(p.plain, g.Readings[monitor.PerformanceState], 1, 0, 0)
+		l.to(18).text(p.dim, "energy ")
+		s.measure(l, g, monitor.EnergyJoules)
 		draw(l)
 	}
+}
+
+// linked reports whether a GPU has NVLinks at work.
+func (s *Screen) linked(g *monitor.GPU) bool {
+	links, _ := g.Readings[monitor.NVLinkLinksActive].Int()
+	return links > 0 && (g.Readings[monitor.NVLinkRxBytesPerSecond].Known() || g.Readings[monitor.NVLinkTxBytesPerSecond].Known())
 }
 
 // start begins a row of numbers, faded when they are old.
@@ -355,7 +397,7 @@ func (s *Screen) rateRow(g *monitor.GPU, label string, id monitor.ReadingID) *li
 	r := s.side.reset()
 	r.fade = l.fade
 	r.number(p.plain, g.Readings[id], 1e-9, 2, 0)
-	if speed, narrow := linkGB(g); speed > 0 {
+	if speed, narrow := linkGB(g); speed > 0 && (id == monitor.PCIeRxBytesPerSecond || id == monitor.PCIeTxBytesPerSecond) {
 		st := p.dim
 		if narrow && !g.Integrated {
 			st = p.warn
@@ -369,17 +411,27 @@ func (s *Screen) rateRow(g *monitor.GPU, label string, id monitor.ReadingID) *li
 // extraRow is the row between memory and PCIe: encoder and decoder where they
 // work and have no other place, else NVLink. Nil stands for a rule.
 func (s *Screen) extraRow(g *monitor.GPU) *line {
-	p := &s.pal
 	gpm := g.Readings[monitor.SMActivePercent].Known() || g.Readings[monitor.TensorActivePercent].Known()
-	if (gpm || s.old(g)) && s.codes(g) {
+	if (gpm || s.old(g)) && s.lay.inner <= maxInner && s.codes(g) {
 		return s.coders(g, s.start(g))
 	}
 	rx, tx := g.Readings[monitor.NVLinkRxBytesPerSecond], g.Readings[monitor.NVLinkTxBytesPerSecond]
 	if links, _ := g.Readings[monitor.NVLinkLinksActive].Int(); links == 0 && !rx.Known() && !tx.Known() {
 		return nil
 	}
-	l := s.start(g).text(p.dim, "NVLink").pad(2)
-	l.text(p.dim, "→ ").number(p.plain, rx, 1e-9, 1, 5).text(p.dim, "  ← ").number(p.plain, tx, 1e-9, 1, 5)
+	return s.nvlinkRow(g)
+}
+
+func (s *Screen) nvlinkRow(g *monitor.GPU) *line {
+	return s.bothWays(g, "NVLink", 1, monitor.NVLinkRxBytesPerSecond, monitor.NVLinkTxBytesPerSecond)
+}
+
+// bothWays is "NVLink  → 170.9  ← 161.5      GB/s".
+func (s *Screen) bothWays(g *monitor.GPU, label string, decimals int, rx, tx monitor.ReadingID) *line {
+	p := &s.pal
+	l := s.start(g).text(p.dim, label).to(8)
+	l.text(p.dim, "→ ").number(p.plain, g.Readings[rx], 1e-9, decimals, 5)
+	l.text(p.dim, "  ← ").number(p.plain, g.Readings[tx], 1e-9, decimals, 5)
 	return l.to(statsWidth-5).text(p.dim, " GB/s")
 }
 
@@ -391,21 +443,26 @@ func (s *Screen) instanceRows(g *monitor.GPU, x, y, rows int) {
 		if i >= rows {
 			return
 		}
-		l := s.start(g)
 		if i == rows-1 && len(g.MIG) > rows {
-			l.text(p.plain, "+").int(p.plain, int64(len(g.MIG)-i), 0).text(p.plain, " instances: see the list (v)")
+			l := s.start(g).text(p.plain, "+").int(p.plain, int64(len(g.MIG)-i), 0).text(p.plain, " instances: see the list (v)")
 			l.drawCut(s.f, x, y+i, statsWidth)
 			return
 		}
-		m := &g.MIG[i]
-		number(l, p.plain, g, m, 4)
-		l.pad(1).left(p.plain, m.Profile, 7).pad(1)
-		l.text(p.dim, "SM").percentOf(p, m.Readings[monitor.SMActivePercent])
-		r := s.side.reset()
-		r.fade = l.fade
-		s.gibPair(r, m, 0)
-		l.to(statsWidth-r.w).append(r).drawCut(s.f, x, y+i, statsWidth)
+		s.instanceRow(g, &g.MIG[i]).drawCut(s.f, x, y+i, statsWidth)
 	}
+}
+
+// instanceRow is " 6:1 1g.10gb SM 46%       3.0/ 9.8".
+func (s *Screen) instanceRow(g, m *monitor.GPU) *line {
+	p := &s.pal
+	l := s.start(g)
+	number(l, p.plain, g, m, 4)
+	l.pad(1).left(p.plain, m.Profile, 7).pad(1)
+	l.text(p.dim, "SM").percentOf(p, m.Readings[monitor.SMActivePercent])
+	r := s.side.reset()
+	r.fade = l.fade
+	s.gibPair(r, m, 0)
+	return l.to(statsWidth - r.w).append(r)
 }
 
 // gibPair appends used and total memory, "46.8/80.0", without a unit.

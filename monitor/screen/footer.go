@@ -1,13 +1,47 @@
 package screen
 
-import "nvtop-lite/monitor"
+import (
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+)
 
-// hints are the key hints of the last line, the longest that fits is taken.
-var hints = [...][]string{
-	{"q", " quit  ", "h", " help  ", "v", " view  ", "p", " processes  ", "s", " sort  ", "Space", " pause"},
-	{"q", " quit  ", "h", " help  ", "v", " view  ", "p", " processes"},
-	{"q", " quit  ", "h", " help"},
-	{"q", " ", "h"},
+// hint is a key and what it does.
+type hint struct {
+	key, does string
+	press     ansi.Event
+}
+
+func typed(r rune) ansi.Event { return ansi.Event{Key: ansi.KeyRune, Rune: r} }
+
+// hints are the key hints of the last line, the most wanted first: as many as
+// fit are shown.
+var (
+	hints = []hint{
+		{"q", "quit", typed('q')}, {"h", "help", typed('h')}, {"v", "view", typed('v')}, {"Enter", "details", ansi.Event{Key: ansi.KeyEnter}},
+		{"/", "filter", typed('/')}, {"s", "sort", typed('s')}, {"g", "graph", typed('g')}, {"x", "signal", typed('x')},
+		{"p", "processes", typed('p')}, {"Space", "pause", typed(' ')}, {"Tab", "other", ansi.Event{Key: ansi.KeyTab}},
+	}
+	pausedHints  = []hint{{"Space", "go on", typed(' ')}, {"q", "quit", typed('q')}, {"h", "help", typed('h')}}
+	filterHints  = []hint{{"Enter", "keep", ansi.Event{Key: ansi.KeyEnter}}, {"Esc", "drop", ansi.Event{Key: ansi.KeyEsc}}}
+	detailHints  = []hint{{"Esc", "close", ansi.Event{Key: ansi.KeyEsc}}, {"q", "quit", typed('q')}}
+	processHints = []hint{{"Esc", "close", ansi.Event{Key: ansi.KeyEsc}}, {"x", "signal", typed('x')}, {"q", "quit", typed('q')}}
+)
+
+// hintsNow are the keys that matter in the view as it is.
+func (s *Screen) hintsNow() []hint {
+	switch v := s.v; {
+	case v.Signal != nil || v.Help:
+		return detailHints
+	case v.Details == OfProcess && !v.ReadOnly:
+		return processHints
+	case v.Details != NoDetails:
+		return detailHints
+	case v.Typing:
+		return filterHints
+	case v.Paused:
+		return pausedHints
+	}
+	return hints
 }
 
 // drawFooter draws the last line: what is to be said on the left, keys on the
@@ -17,6 +51,12 @@ func (s *Screen) drawFooter() {
 	l := s.line.reset().pad(1)
 	said := true
 	switch {
+	case s.v.Typing:
+		l.text(p.bold, "filter: ").text(p.plain, s.v.Choice.Text).text(p.selected, " ")
+		if s.filtered > 0 || len(s.procs) > 0 {
+			l.pad(2)
+			s.count(l)
+		}
 	case s.v.Notice != "":
 		l.text(p.bold, s.v.Notice)
 	case s.alarm(l):
@@ -43,40 +83,54 @@ func (s *Screen) drawFooter() {
 		s.off(l)
 		said = true
 	}
-
-	hint := &s.side
-	for i := range hints {
-		hint.reset()
-		for j, w := range hints[i] {
-			if j%2 == 0 {
-				hint.text(p.key, w)
-			} else {
-				hint.text(p.dim, w)
-			}
-		}
-		if said && l.w+2+hint.w <= s.w || !said && hint.w < s.w {
-			break
-		}
-	}
 	room := s.w
-	switch {
-	case hint.w+1 > s.w && !said:
-		hint.drawCut(s.f, 0, y, s.w)
-		return
-	case !said, l.w+2+hint.w <= s.w, s.w >= 40:
-		hint.drawRight(s.f, s.w, y)
-		room -= hint.w + 2
-	}
 	if said {
-		l.drawCut(s.f, 0, y, room)
+		room -= l.w + 2
 	}
+	if w := s.drawHints(room, y); said {
+		l.drawCut(s.f, 0, y, s.w-w)
+	}
+}
+
+// drawHints draws as many hints as fit into room cells at the right end of a
+// line; the first two at least, as long as there is any line for them. It returns
+// how many cells it took, with the blanks before them.
+func (s *Screen) drawHints(room, y int) int {
+	list := s.hintsNow()
+	width := func(h *hint) int { return len(h.key) + 1 + len(h.does) + 2 }
+	n, w := 0, -2
+	for n < len(list) && w+width(&list[n]) <= room {
+		w += width(&list[n])
+		n++
+	}
+	if n < 2 {
+		if s.w < 40 && room < s.w {
+			return 0 // what is said needs the line
+		}
+		n = min(2, len(list))
+		if w = width(&list[0]) + width(&list[1]) - 2; w > s.w {
+			s.f.TextCut(0, y, s.w, list[0].key+" "+list[1].key, s.pal.key)
+			return s.w
+		}
+	}
+	x := s.w - w
+	for i := range list[:n] {
+		h := &list[i]
+		from := x
+		x = s.f.Text(x, y, h.key, s.pal.key)
+		x = s.f.Text(x, y, " ", s.pal.plain)
+		x = s.f.Text(x, y, h.does, s.pal.dim)
+		s.target(from, y, x-from, 1, Target{Kind: OnHint, Press: h.press})
+		x += 2
+	}
+	return w + 2
 }
 
 // count says how many processes there are, and how they are sorted.
 func (s *Screen) count(l *line) {
 	p := &s.pal
 	n := len(s.procs)
-	if n == 0 && !s.anyList() {
+	if n == 0 && s.filtered == 0 && !s.anyList() {
 		l.text(p.dim, "no process list")
 		return
 	}
@@ -89,11 +143,30 @@ func (s *Screen) count(l *line) {
 	} else {
 		l.text(p.dim, " processes")
 	}
-	l.text(p.dim, "  sorted by ").text(p.plain, columns[s.sortedBy()].title)
-	if s.descends() {
-		l.text(p.plain, " ↓")
-	} else {
-		l.text(p.plain, " ↑")
+	if c := &s.v.Choice; c.Text != "" || c.User != "" {
+		l.text(p.dim, " of ").int(p.plain, int64(n+s.filtered), 0)
+		if c.User != "" {
+			l.text(p.dim, "  user ").text(p.bold, c.User)
+		}
+		if c.Text != "" && !s.v.Typing {
+			l.text(p.dim, "  filter ").text(p.bold, c.Text)
+		}
+	}
+	switch {
+	case s.v.Typing:
+		return
+	case s.v.Frozen:
+		l.text(p.dim, "  order frozen")
+	default:
+		l.text(p.dim, "  sorted by ").text(p.plain, columns[s.sortedBy()].title)
+		if s.descends() {
+			l.text(p.plain, " ↓")
+		} else {
+			l.text(p.plain, " ↑")
+		}
+	}
+	if s.v.Joined {
+		l.text(p.dim, "  one row a process")
 	}
 }
 
@@ -125,7 +198,7 @@ func (s *Screen) sightLine(l *line) {
 		l.text(p.plain, "GPUs ")
 	}
 	index := func(i int) {
-		if g := &s.snap.GPUs[s.shown[i]]; g.Index >= 0 {
+		if g := s.placed(i); g.Index >= 0 {
 			l.int(p.bold, int64(g.Index), 0)
 		} else {
 			l.text(p.bold, "-")
@@ -136,13 +209,30 @@ func (s *Screen) sightLine(l *line) {
 		l.text(p.bold, "-")
 		index(last)
 	}
-	l.text(p.plain, " of ").int(p.bold, int64(len(s.shown)), 0).text(p.plain, " ")
+	l.text(p.plain, " of ").int(p.bold, int64(s.places()), 0).text(p.plain, " ")
 	if first > 0 || s.v.Scroll > 0 {
 		l.text(p.bold, "↑")
 	}
 	if s.below() {
 		l.text(p.bold, "↓")
 	}
+}
+
+// places is how many GPUs there are places for: all that are shown, but for the
+// folded ones among boxes.
+func (s *Screen) places() int {
+	if s.lay.boxy() {
+		return len(s.boxed)
+	}
+	return len(s.shown)
+}
+
+// placed is the GPU in a place.
+func (s *Screen) placed(i int) *monitor.GPU {
+	if s.lay.boxy() {
+		return &s.snap.GPUs[s.boxed[i]]
+	}
+	return &s.snap.GPUs[s.shown[i]]
 }
 
 // drawRange draws the line that says which GPUs are in sight.
@@ -159,12 +249,11 @@ func (s *Screen) drawRange() {
 	l.drawCut(s.f, 0, s.lay.scrollLine, s.w)
 }
 
-// inSight returns the first and the last GPU that is at least partly in sight,
-// as places in shown.
+// inSight returns the first and the last GPU that is at least partly in sight.
 func (s *Screen) inSight() (first, last int) {
-	if s.lay.boxes {
+	if s.lay.boxy() {
 		first = s.v.Scroll * s.lay.columns
-		return first, min(first+s.lay.page*s.lay.columns, len(s.shown)) - 1
+		return first, min(first+s.lay.page*s.lay.columns, len(s.boxed)) - 1
 	}
 	first, last = len(s.shown)-1, 0
 	rows := s.listed[min(s.v.Scroll, len(s.listed)):min(s.v.Scroll+s.lay.page, len(s.listed))]
@@ -176,8 +265,8 @@ func (s *Screen) inSight() (first, last int) {
 
 // below reports whether something is out of sight at the lower end.
 func (s *Screen) below() bool {
-	if s.lay.boxes {
-		return (s.v.Scroll+s.lay.page)*s.lay.columns < len(s.shown)
+	if s.lay.boxy() {
+		return (s.v.Scroll+s.lay.page)*s.lay.columns < len(s.boxed)
 	}
 	return s.v.Scroll+s.lay.page < len(s.listed)
 }

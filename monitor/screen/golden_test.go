@@ -146,7 +146,9 @@ var states = []state{
 		}
 		v.ProcScroll = 3
 	}},
-	{"sorted-by-user", 4, 160, 50, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Sort, v.Reverse = ByUser, true }},
+	{"sorted-by-user", 4, 160, 50, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Choice.Sort, v.Choice.Reverse = monitor.ByUser, true
+	}},
 	{"no-processes", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.ShowProcesses = false }},
 	{"mig-list", 8, 80, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode = List }},
 	{"mig-boxes", 8, 160, 50, false, nil},

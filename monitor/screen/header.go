@@ -108,7 +108,11 @@ func (s *Screen) hostLoad(l *line) {
 	total, ok := h.MemoryTotalBytes.Float()
 	left, ok2 := h.MemoryAvailableBytes.Float()
 	if ok && ok2 {
-		l.float(p.plain, (total-left)/gib, 0, 0)
+		decimals := 0
+		if total-left < 10*gib {
+			decimals = 1
+		}
+		l.float(p.plain, (total-left)/gib, decimals, 0)
 	} else {
 		l.none(1)
 	}

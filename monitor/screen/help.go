@@ -3,62 +3,55 @@ package screen
 // keys are the keys and what they do, as the help shows them.
 var keys = [...][2]string{
 	{"q  Ctrl+C", "quit"},
-	{"Esc", "close this, else quit"},
+	{"Esc", "close, drop the filter, thaw; else quit"},
 	{"h  ?  F1", "this help"},
-	{"v", "view: automatic, boxes, list"},
+	{"↑ ↓  j k", "select the one before, the next"},
+	{"PgUp PgDn", "a page up, down"},
+	{"Home End", "the first, the last"},
+	{"Tab", "between GPUs and processes"},
+	{"Enter", "details of the one selected"},
+	{"← →", "a value in the graphs; the end of a command"},
+	{"v", "view: automatic, boxes, numbers, list, processes"},
+	{"g", "graphs: GPU, SM, memory, power, PCIe, NVLink"},
 	{"p", "process table on, off"},
+	{"o", "one row a process, on however many GPUs"},
 	{"s  F6", "sort by the next column"},
 	{"r", "sort the other way round"},
-	{"↑ ↓  j k", "scroll a row"},
-	{"PgUp PgDn", "scroll a page"},
-	{"Home End", "to the first, to the last"},
+	{"/", "filter: name, user, PID, command, GPU number"},
+	{"f", "freeze the order of the processes"},
+	{"x  F9", "signal the process selected"},
 	{"0-9", "GPU with that number on, off"},
 	{"Space", "stop asking the driver, go on"},
 	{"+ -", "longer, shorter interval"},
+	{"m", "mouse on, off"},
 	{"Ctrl+L", "draw anew"},
 	{"Ctrl+Z", "suspend"},
 }
 
 // notes explain what the numbers are.
 var notes = [...]string{
-	"-  is unknown. SM, tensor: how much of the time",
-	"these units worked, sampled by the GPU itself.",
-	"→ GPU is what the GPU receives, ← what it sends.",
-	"TYPE: C compute, G graphics, M through MPS.",
+	"- is unknown, ? a name that cannot be read: Enter says why. SM, tensor: how much of the time these units worked, sampled by the GPU itself. → GPU is what the GPU receives, ← what it sends. TYPE: C compute, G graphics, M through MPS.",
+	"Mouse: click selects, again opens; a click on a heading sorts; the wheel scrolls. Hold Shift to select text.",
+	"A signal goes to the process that was shown and no other: its start time is compared just before. Kernels before 5.3 leave a small gap between the two.",
 }
+
+const (
+	helpWidth = 66
+	helpKeys  = 11
+)
 
 // drawHelp draws the help over the rest.
 func (s *Screen) drawHelp() {
-	const keyWidth, textWidth = 11, 36
-	p, f := &s.pal, s.f
-	w := min(keyWidth+textWidth+6, s.w)
-	h := min(len(keys)+len(notes)+3, s.h)
-	x, y := (s.w-w)/2, (s.h-h)/2
-	f.Fill(x, y, w, h, ' ', p.plain)
-	if w < 4 || h < 3 {
-		f.TextCut(x, y, w, "q quit  h back", p.plain)
-		return
-	}
-	f.Rune(x, y, '╭', p.dim)
-	f.Fill(x+1, y, w-2, 1, '─', p.dim)
-	f.Rune(x+w-1, y, '╮', p.dim)
-	f.TextCut(x+2, y, w-4, " Keys ", p.bold)
-	f.Rune(x, y+h-1, '╰', p.dim)
-	f.Fill(x+1, y+h-1, w-2, 1, '─', p.dim)
-	f.Rune(x+w-1, y+h-1, '╯', p.dim)
-	f.TextCut(x+2, y+h-1, w-4, " Esc close ", p.dim)
-	row, last := y+1, y+h-1
-	for ; row < last; row++ {
-		f.Rune(x, row, '│', p.dim)
-		f.Rune(x+w-1, row, '│', p.dim)
-	}
-	row = y + 1
-	for i := 0; i < len(keys) && row < last; i, row = i+1, row+1 {
-		l := s.line.reset().left(p.key, keys[i][0], keyWidth).pad(1).text(p.plain, keys[i][1])
-		l.drawCut(f, x+2, row, w-4)
-	}
-	row++
-	for i := 0; i < len(notes) && row < last; i, row = i+1, row+1 {
-		s.line.reset().text(p.dim, notes[i]).drawCut(f, x+2, row, w-4)
-	}
+	s.v.HelpScroll = s.showPanel(helpWidth, helpKeys, s.v.HelpScroll, " Keys ", "Esc close", func(b *panel) {
+		for i := range keys {
+			s.put(b, keys[i][0], s.line.reset().text(s.pal.plain, keys[i][1]))
+		}
+		for _, note := range notes {
+			b.blank()
+			wide := *b
+			wide.label = 0
+			s.put(&wide, "", s.line.reset().text(s.pal.dim, note))
+			b.row = wide.row
+		}
+	})
 }

@@ -31,9 +31,9 @@ const (
 	noteWidth  = 22 // what the other columns leave to the notes where they can
 )
 
-// arrangeList lays out the list and returns how many lines it takes, without
+// arrangeList lays out the list, moves the selection in it and returns how many lines it takes, without
 // the line that says what is out of sight.
-func (s *Screen) arrangeList() int {
+func (s *Screen) arrangeList(moved int) int {
 	s.listed = s.listed[:0]
 	for place, i := range s.shown {
 		g := &s.snap.GPUs[i]
@@ -55,6 +55,9 @@ func (s *Screen) arrangeList() int {
 			rest--
 		}
 		l.page = max(rest, 0)
+	}
+	if at := s.move(moved, s.v.Scroll, n, func(i int) *monitor.GPU { return s.listed[i].gpu }); s.v.Follow && at >= 0 && l.page > 0 {
+		s.v.Scroll = clamp(s.v.Scroll, at-l.page+1, at)
 	}
 	s.v.Scroll = clamp(s.v.Scroll, 0, n-l.page)
 	used := l.page
@@ -134,8 +137,8 @@ func (s *Screen) drawList() {
 	}
 	for i := s.v.Scroll; i < min(s.v.Scroll+s.lay.page, len(s.listed)); i++ {
 		r := s.listed[i]
+		s.target(0, y, s.w, 1, Target{Kind: OnGPU, GPU: monitor.Key(r.gpu)})
 		s.listGPU(&r, y)
-		s.target(0, y, s.w, 1, Target{Kind: OnGPU, GPU: s.shown[r.place]})
 		y++
 	}
 	if s.lay.list.sum {
@@ -159,7 +162,7 @@ func (s *Screen) listHeading(y int) {
 	}
 	l.right(p.dim, "UTIL", utilWidth)
 	if c.history > 0 {
-		l.pad(2).left(p.dim, "HISTORY", c.history-2)
+		l.pad(2).left(p.dim, s.historyTitle(c.history-2), c.history-2)
 	}
 	if c.sm > 0 {
 		l.right(p.dim, "SM", c.sm)
@@ -209,11 +212,15 @@ func (s *Screen) listGPU(r *listRow, y int) {
 		}
 		l.pad(2).left(p.plain, name, c.name-2)
 	}
+	selected := s.v.GPU != "" && monitor.Key(g) == s.v.GPU
 	if !measured(g) {
 		l.none(utilWidth).pad(2)
 		l.fade = nil
 		s.state(l, g)
 		l.drawCut(s.f, 0, y, s.w)
+		if selected {
+			s.reverse(0, y, s.w, 1)
+		}
 		return
 	}
 	l.pad(1).percentOf(p, g.Readings[monitor.UtilizationPercent])
@@ -259,8 +266,13 @@ func (s *Screen) listGPU(r *listRow, y int) {
 		s.note(l, r, room)
 	}
 	l.drawCut(s.f, 0, y, s.w)
+	if selected {
+		s.reverse(0, y, s.w, 1)
+	}
 	if c.history > 0 {
-		s.drawGraph(s.series(g), graphAt, y, c.history-2, 1, old)
+		t := s.stripsOf(g, c.history-2, 1)
+		s.drawCurve(&t.curve[0], graphAt, y, c.history-2, 1, old)
+		s.graphTarget(graphAt, y, c.history-2, 1, g)
 	}
 }
 

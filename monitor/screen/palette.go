@@ -8,7 +8,7 @@ import (
 
 // palette holds the styles, made once for the colours that there are.
 type palette struct {
-	plain, bold, dim, name, info, warn, critical, key ansi.Style
+	plain, bold, dim, name, info, warn, critical, key, edge, selected ansi.Style
 
 	load, heat [101]ansi.Style // of numbers, by percent and by °C
 	graph      [101]ansi.Style // of graphs, by percent of their height
@@ -27,6 +27,8 @@ func newPalette(level ansi.Level) palette {
 		warn:     ansi.Style{Fg: level.RGB(215, 215, 95), Attr: ansi.Bold},
 		critical: ansi.Style{Fg: level.RGB(215, 95, 95), Attr: ansi.Bold},
 		key:      ansi.Style{Attr: ansi.Bold},
+		edge:     ansi.Style{Fg: level.RGB(135, 175, 215), Attr: ansi.Bold},
+		selected: ansi.Style{Attr: ansi.Reverse},
 	}
 	if level == ansi.LevelNone {
 		p.dim.Attr = ansi.Dim

@@ -114,17 +114,24 @@ func check(s *Screen, f *ansi.Frame, snap *monitor.Snapshot, v *View) string {
 			return fmt.Sprintf("row %d is %d cells wide, not %d", y, sum, w)
 		}
 	}
-	if snap == nil || v.Help || w < 20 || h == 0 || len(snap.GPUs) == 0 {
+	if snap == nil || v.Help || v.Details != NoDetails || v.Signal != nil || s.lay.kind == Processes || w < 20 || h == 0 || len(snap.GPUs) == 0 {
 		return ""
 	}
-	seen := map[int]bool{}
+	seen := map[string]bool{}
 	for _, a := range s.targets {
 		if a.target.Kind == OnGPU {
 			seen[a.target.GPU] = true
 		}
 	}
-	want := len(s.shown)
-	if len(seen) < want && !strings.Contains(f.String(), fmt.Sprintf(" of %d ", want)) {
+	want := s.places()
+	keys := map[string]bool{}
+	for _, i := range s.shown {
+		keys[monitor.Key(&snap.GPUs[i])] = true
+		for j := range snap.GPUs[i].MIG {
+			delete(seen, monitor.Key(&snap.GPUs[i].MIG[j]))
+		}
+	}
+	if len(seen) < len(keys) && !strings.Contains(f.String(), fmt.Sprintf(" of %d ", want)) {
 		return fmt.Sprintf("%d of %d GPUs are in sight, and nothing says so", len(seen), want)
 	}
 	return ""
@@ -168,7 +175,7 @@ func TestEverySize(t *testing.T) {
 			}
 			v := &View{
 				Now: epoch.Add(5 * time.Minute), ShowProcesses: (i+j)%4 != 0, Mode: Mode(r.IntN(int(numModes))), Scroll: r.IntN(60) - 3, ProcScroll: r.IntN(60) - 3,
-				Paused: r.IntN(5) == 0, Help: r.IntN(9) == 0, Sort: Column(r.IntN(int(numColumns) + 2)), Reverse: r.IntN(2) == 0,
+				Paused: r.IntN(5) == 0, Help: r.IntN(9) == 0, Choice: monitor.Choice{Sort: monitor.Column(r.IntN(int(monitor.NumColumns) + 2)), Reverse: r.IntN(2) == 0},
 			}
 			if r.IntN(6) == 0 {
 				v.SilentFor = 9 * time.Second

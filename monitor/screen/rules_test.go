@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,9 +160,10 @@ func TestColoursOfTheScales(t *testing.T) {
 // same frame.
 func TestWantsWhatItDraws(t *testing.T) {
 	snap, hist := newMachine(t, demo.Options{GPUs: 8}).after(60)
-	for _, v := range []View{{}, {ShowProcesses: true}, {Mode: List}, {Mode: List, ShowProcesses: true}, {Mode: Boxes, ShowProcesses: true}} {
+	for _, v := range []View{{}, {ShowProcesses: true}, {Mode: List}, {Mode: List, ShowProcesses: true}, {Mode: Boxes, ShowProcesses: true}, {Mode: Numbers}, {Mode: Processes}, {Mode: List, Graph: GraphNVLink}} {
 		v.Now = snap.Time
 		s := New(Options{})
+		s.Draw(ansi.NewFrame(160, 60), snap, hist, &v)
 		want := s.Want(&v)
 		part := *snap
 		part.GPUs = append([]monitor.GPU(nil), snap.GPUs...)
@@ -172,7 +174,9 @@ func TestWantsWhatItDraws(t *testing.T) {
 					g.Readings[id] = monitor.Reading{}
 				}
 			}
-			g.Fans, g.FansStatus = nil, monitor.Status{}
+			if !want.HasGroup(monitor.GroupFans) {
+				g.Fans, g.FansStatus = nil, monitor.Status{}
+			}
 			if !want.HasGroup(monitor.GroupProcessLoad) {
 				g.Processes = append([]monitor.Process(nil), g.Processes...)
 				for j := range g.Processes {
@@ -207,27 +211,27 @@ func TestSortOrder(t *testing.T) {
 		{State: monitor.OK, ProcStatus: monitor.Status{Reason: monitor.Known}, Processes: []monitor.Process{p(4, 100, 7, "b")}},
 	}}
 	for _, tt := range []struct {
-		by      Column
+		by      monitor.Column
 		reverse bool
 		want    string
 	}{
-		{Default, false, "9 4 5 3"}, // what is unknown stands last
-		{Default, true, "4 5 9 3"},
-		{BySM, false, "3 4 5 9"},
-		{BySM, true, "4 5 3 9"},
-		{ByPID, false, "3 4 5 9"},
-		{ByPID, true, "9 5 4 3"},
-		{ByUser, false, "3 4 5 9"},
-		{ByGPU, false, "9 5 3 4"},
-		{ByGPU, true, "4 9 5 3"},
+		{monitor.ByDefault, false, "9 4 5 3"}, // what is unknown stands last
+		{monitor.ByDefault, true, "4 5 9 3"},
+		{monitor.BySM, false, "3 4 5 9"},
+		{monitor.BySM, true, "4 5 3 9"},
+		{monitor.ByPID, false, "3 4 5 9"},
+		{monitor.ByPID, true, "9 5 4 3"},
+		{monitor.ByUser, false, "3 4 5 9"},
+		{monitor.ByGPU, false, "9 5 3 4"},
+		{monitor.ByGPU, true, "4 9 5 3"},
 	} {
-		v := &View{Now: epoch, ShowProcesses: true, Sort: tt.by, Reverse: tt.reverse}
+		v := &View{Now: epoch, ShowProcesses: true, Choice: monitor.Choice{Sort: tt.by, Reverse: tt.reverse}}
 		s := New(Options{})
 		s.Draw(ansi.NewFrame(100, 40), snap, nil, v)
 		var got []string
 		for _, a := range s.targets {
 			if a.target.Kind == OnProcess {
-				got = append(got, fmt.Sprint(a.target.PID))
+				got = append(got, fmt.Sprint(a.target.Process.PID))
 			}
 		}
 		if g := strings.Join(got, " "); g != tt.want {
@@ -236,15 +240,8 @@ func TestSortOrder(t *testing.T) {
 	}
 }
 
-func TestNextColumnGoesRound(t *testing.T) {
-	seen := map[Column]bool{}
-	for c := Default.Next(); !seen[c]; c = c.Next() {
-		seen[c] = true
-	}
-	if len(seen) != int(numColumns)-1 || seen[Default] {
-		t.Errorf("%d columns in the round", len(seen))
-	}
-	if Auto.Next().Next().Next() != Auto {
+func TestModesGoRound(t *testing.T) {
+	if Auto.Next().Next().Next().Next().Next() != Auto {
 		t.Error("the modes do not go round")
 	}
 }
@@ -260,17 +257,22 @@ func TestHit(t *testing.T) {
 		if x < 0 {
 			continue
 		}
-		if got := s.Hit(x, y); got.Kind != OnProcess || got.PID == 0 {
+		if got := s.Hit(x, y); got.Kind != OnProcess || got.Process.PID == 0 {
 			t.Errorf("row %d: %+v", y, got)
 		}
 	}
-	if got := s.Hit(5, 3); got != (Target{Kind: OnGPU, GPU: 0}) {
+	key := func(i int) string { return monitor.Key(&snap.GPUs[i]) }
+	if got := s.Hit(5, 1); got != (Target{Kind: OnGPU, GPU: key(0)}) {
 		t.Errorf("first box: %+v", got)
 	}
-	if got := s.Hit(5, 9); got != (Target{Kind: OnGPU, GPU: 1}) {
+	if got := s.Hit(80, 3); got != (Target{Kind: OnGPU, GPU: key(0), Age: 1}) {
+		t.Errorf("the newest sample in the first box: %+v", got)
+	}
+	if got := s.Hit(5, 12); got.Kind != OnGPU || got.GPU != key(1) || got.Age != 76 {
 		t.Errorf("second box: %+v", got)
 	}
-	if got := s.Hit(strings.Index(rows[16], "USER"), 16); got != (Target{Kind: OnColumn, Column: ByUser}) {
+	heading := slices.IndexFunc(rows, func(row string) bool { return strings.Contains(row, "USER") })
+	if got := s.Hit(strings.Index(rows[heading], "USER"), heading); got != (Target{Kind: OnColumn, Column: monitor.ByUser}) {
 		t.Errorf("heading: %+v", got)
 	}
 	if got := s.Hit(3, 0); got != (Target{}) {
@@ -278,33 +280,51 @@ func TestHit(t *testing.T) {
 	}
 }
 
-func TestMoveScrollsWhatDoesNotFit(t *testing.T) {
+// press is how the program moves the selection.
+func press(s *Screen, f *ansi.Frame, snap *monitor.Snapshot, hist *monitor.History, v *View, rows int) {
+	v.Moved = rows
+	s.Draw(f, snap, hist, v)
+}
+
+func TestMoveSelectsAndScrolls(t *testing.T) {
 	snap, hist := newMachine(t, demo.Options{GPUs: 2, Processes: 40}).after(3)
 	s, v, f := New(Options{}), view(snap), ansi.NewFrame(100, 24)
 	s.Draw(f, snap, hist, v)
-	s.Move(v, 5)
-	s.Draw(f, snap, hist, v)
-	if v.ProcScroll != 5 || v.Scroll != 0 {
-		t.Errorf("two GPUs: scrolled to %d, processes %d", v.Scroll, v.ProcScroll)
+	if v.Process.PID != 0 || v.GPU != "" {
+		t.Errorf("selected before any key: %+v, %q", v.Process, v.GPU)
 	}
-	s.Move(v, -100)
-	s.Draw(f, snap, hist, v)
-	if v.ProcScroll != 0 {
-		t.Errorf("back to %d", v.ProcScroll)
+	press(s, f, snap, hist, v, 1)
+	first := v.Process
+	if first.PID == 0 || v.ProcScroll != 0 {
+		t.Errorf("the first key selects %+v, scrolled to %d", first, v.ProcScroll)
 	}
-	s.Move(v, 1<<20)
+	press(s, f, snap, hist, v, 1<<20)
+	if want := 80 - s.tableShownNow(); v.ProcScroll != want || v.Process == first {
+		t.Errorf("at the end scrolled to %d, want %d", v.ProcScroll, want)
+	}
+	press(s, f, snap, hist, v, -1<<20)
+	if v.ProcScroll != 0 || v.Process != first {
+		t.Errorf("back at the start: %d, %+v, want %+v", v.ProcScroll, v.Process, first)
+	}
+	// The selection stays with its process when the order changes.
+	v.Choice.Reverse = true
 	s.Draw(f, snap, hist, v)
-	if want := 80 - s.tableShownNow(); v.ProcScroll != want {
-		t.Errorf("at the end %d, want %d", v.ProcScroll, want)
+	if v.Process != first || v.ProcScroll == 0 {
+		t.Errorf("sorted the other way round: %+v, scrolled to %d", v.Process, v.ProcScroll)
 	}
 
 	snap, hist = newMachine(t, demo.Options{GPUs: 40, Step: 10}).after(3)
 	s, v = New(Options{}), view(snap)
 	s.Draw(f, snap, hist, v)
-	s.Move(v, s.Page())
-	s.Draw(f, snap, hist, v)
-	if !strings.Contains(f.String(), fmt.Sprintf("GPUs %d-39 of 40 ↑", 40-s.Page())) {
-		t.Errorf("a page down of %d:\n%s", s.Page(), f)
+	press(s, f, snap, hist, v, 1)
+	page := s.Page(v)
+	press(s, f, snap, hist, v, page)
+	if want := monitor.Key(&snap.GPUs[page]); v.GPU != want {
+		t.Errorf("a page of %d down: %s, want %s", page, v.GPU, want)
+	}
+	press(s, f, snap, hist, v, 1<<20)
+	if v.GPU != monitor.Key(&snap.GPUs[39]) || !strings.Contains(f.String(), fmt.Sprintf("GPUs %d-39 of 40 ↑", 40-page)) {
+		t.Errorf("at the end %s:\n%s", v.GPU, f)
 	}
 }
 

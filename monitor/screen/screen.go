@@ -8,8 +8,6 @@
 package screen
 
 import (
-	"time"
-
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
 )
@@ -20,88 +18,6 @@ type Options struct {
 	ASCII   bool   // plain characters only
 	Version string // of the program, for the header
 	User    string // the account of the one who looks: its processes go without an owner
-}
-
-// Mode chooses how GPUs are drawn.
-type Mode uint8
-
-// The modes. Auto draws boxes where all of them fit, else one row a GPU.
-const (
-	Auto Mode = iota
-	Boxes
-	List
-	numModes
-)
-
-// Next returns the mode that follows m when the user cycles through them.
-func (m Mode) Next() Mode { return (m + 1) % numModes }
-
-// Column is a column of the process table.
-type Column uint8
-
-// The columns, in the order on the screen. Default sorts by GPU memory.
-const (
-	Default Column = iota
-	ByGPU
-	ByPID
-	ByUser
-	ByType
-	BySM
-	ByMemory
-	ByEncoder
-	ByDecoder
-	ByCPU
-	ByHostMemory
-	ByTime
-	ByCommand
-	numColumns
-)
-
-// Next returns the column to the right of c, after the last one the first.
-func (c Column) Next() Column {
-	if c == Default {
-		c = ByMemory
-	}
-	if c++; c == numColumns {
-		return ByGPU
-	}
-	return c
-}
-
-// View is the state of the view: plain data that belongs to the one who reads
-// the keys. Draw puts the scroll positions into range.
-type View struct {
-	Now           time.Time // the time of day to show, in the zone to show it in
-	Paused        bool
-	ShowProcesses bool
-	Help          bool
-	Mode          Mode
-	Scroll        int             // first row of GPUs shown, where not all fit
-	ProcScroll    int             // first process shown, where not all fit
-	Hidden        map[string]bool // GPUs switched off, by monitor.Key
-	SilentFor     time.Duration   // how long the driver process has said nothing, 0 while it speaks
-	Notice        string          // a passing message for the last line
-	Sort          Column
-	Reverse       bool
-}
-
-// TargetKind says what was hit.
-type TargetKind uint8
-
-// The kinds of target.
-const (
-	Nothing TargetKind = iota
-	OnGPU
-	OnProcess
-	OnColumn
-)
-
-// Target is what stands at a place of the screen.
-type Target struct {
-	Kind   TargetKind
-	GPU    int    // index into Snapshot.GPUs
-	PID    uint32 // of OnProcess
-	Column Column // of OnColumn
 }
 
 // Screen draws frames. It keeps memory between them, so that drawing does not
@@ -117,27 +33,30 @@ type Screen struct {
 	hist *monitor.History
 	v    *View
 
-	numbers int   // cells for the number of a GPU or instance, with a blank before it
-	shown   []int // indices of the GPUs that are not hidden
-	lay     layout
-	line    line
-	side    line
-	groups  []group
-	procs   []proc
-	owners  []owner
-	listed  []listRow
-	targets []area
-	coding  map[string]int64 // when a GPU last encoded or decoded, by key
-}
-
-type area struct {
-	x, y, w, h int
-	target     Target
+	numbers  int   // cells for the number of a GPU or instance, with a blank before it
+	shown    []int // indices of the GPUs that are not hidden
+	lay      layout
+	line     line
+	side     line
+	part     line
+	groups   []group
+	words    []string
+	boxed    []int // of shown: those that have a box
+	folds    []fold
+	procs    []procRow
+	joined   []monitor.Process
+	chosen   int               // the row of the table that is selected, -1 for none
+	filtered int               // how many processes the filter leaves out
+	ranks    map[ProcessID]int // the order of the processes while it is frozen
+	owners   []owner
+	listed   []listRow
+	targets  []area
+	coding   map[string]int64 // when a GPU last encoded or decoded, by key
 }
 
 // New returns a screen.
 func New(o Options) *Screen {
-	return &Screen{opt: o, pal: newPalette(o.Level), coding: map[string]int64{}}
+	return &Screen{opt: o, pal: newPalette(o.Level), coding: map[string]int64{}, ranks: map[ProcessID]int{}}
 }
 
 // Draw fills the frame. A nil snapshot means that there is none yet.
@@ -153,6 +72,7 @@ func (s *Screen) Draw(f *ansi.Frame, snap *monitor.Snapshot, hist *monitor.Histo
 	// Nothing of the caller's is kept.
 	s.f, s.snap, s.hist, s.v = nil, nil, nil, nil
 	clear(s.procs[:cap(s.procs)])
+	clear(s.joined[:cap(s.joined)])
 	clear(s.listed[:cap(s.listed)])
 }
 
@@ -166,20 +86,57 @@ func (s *Screen) draw() {
 	switch {
 	case s.snap == nil || len(s.shown) == 0:
 		s.drawWaiting()
-	case s.lay.boxes:
+	case s.lay.kind == Boxes:
 		s.drawBoxes()
-	default:
+	case s.lay.kind == Numbers:
+		s.drawCards()
+	case s.lay.kind == List:
 		s.drawList()
 	}
 	if s.lay.tableRows > 0 {
 		s.drawTable()
 	}
+	s.v.Moved = 0
 	if s.lay.footer {
 		s.drawFooter()
+	}
+	s.drawOver()
+}
+
+// drawOver draws what lies over the rest.
+func (s *Screen) drawOver() {
+	switch {
+	case s.snap == nil:
+	case s.v.Details == OfGPU:
+		if g, parent := findGPU(s.snap, s.v.GPU); g != nil {
+			s.drawGPUDetails(g, parent)
+		}
+	case s.v.Details == OfProcess:
+		s.drawProcessDetails()
 	}
 	if s.v.Help {
 		s.drawHelp()
 	}
+	if s.v.Signal != nil {
+		s.drawSignal()
+	}
+}
+
+// findGPU returns the GPU or instance with a key, and its parent, which is the
+// GPU itself when it is no instance; nil when there is none.
+func findGPU(snap *monitor.Snapshot, key string) (g, parent *monitor.GPU) {
+	for i := range snap.GPUs {
+		g := &snap.GPUs[i]
+		if monitor.Key(g) == key {
+			return g, g
+		}
+		for j := range g.MIG {
+			if monitor.Key(&g.MIG[j]) == key {
+				return &g.MIG[j], g
+			}
+		}
+	}
+	return nil, nil
 }
 
 // choose lists the GPUs that are not hidden. When that would hide all of them,
@@ -238,36 +195,4 @@ func (s *Screen) drawWaiting() {
 		text = "looking for GPUs"
 	}
 	s.line.reset().text(s.pal.plain, text).drawCentred(s.f, 0, s.lay.top+s.lay.area/2, s.w)
-}
-
-// Page returns by how many rows a page moves what Move scrolls.
-func (s *Screen) Page() int {
-	if s.lay.scroll {
-		return max(s.lay.page, 1)
-	}
-	return max(s.lay.tableRows-2, 1)
-}
-
-// Move scrolls a view that was drawn last by rows, down where they are above 0:
-// the GPUs where they do not all fit, else the processes.
-func (s *Screen) Move(v *View, rows int) {
-	if s.lay.scroll {
-		v.Scroll = max(v.Scroll+rows, 0)
-		return
-	}
-	v.ProcScroll = max(v.ProcScroll+rows, 0)
-}
-
-// Hit returns what stands at a column and row of the frame drawn last.
-func (s *Screen) Hit(x, y int) Target {
-	for _, a := range s.targets {
-		if x >= a.x && x < a.x+a.w && y >= a.y && y < a.y+a.h {
-			return a.target
-		}
-	}
-	return Target{}
-}
-
-func (s *Screen) target(x, y, w, h int, t Target) {
-	s.targets = append(s.targets, area{x, y, w, h, t})
 }

@@ -1,21 +1,13 @@
 package screen
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
 )
-
-// proc is a row of the process table.
-type proc struct {
-	gpu    *monitor.GPU // the GPU, or its instance
-	parent *monitor.GPU
-	place  int // of the GPU in the snapshot
-	p      *monitor.Process
-}
 
 // column describes a column of the process table. Rank tells which one goes
 // first where not all fit.
@@ -27,19 +19,19 @@ type column struct {
 	right bool
 }
 
-var columns = [numColumns]column{
-	ByGPU:        {"GPU", 4, 4, never, true},
-	ByPID:        {"PID", 9, 9, never, true},
-	ByUser:       {"USER", 9, 12, 8, false},
-	ByType:       {"TYPE", 5, 6, 4, false},
-	BySM:         {"SM", 5, 6, 7, true},
-	ByMemory:     {"GPU MEM", 10, 12, never, true},
-	ByEncoder:    {"ENC", 5, 6, 1, true},
-	ByDecoder:    {"DEC", 5, 5, 1, true},
-	ByCPU:        {"CPU", 6, 7, 5, true},
-	ByHostMemory: {"HOST MEM", 10, 11, 2, true},
-	ByTime:       {"TIME", 8, 10, 6, true},
-	ByCommand:    {"COMMAND", 0, 0, never, false},
+var columns = [monitor.NumColumns]column{
+	monitor.ByGPU:        {"GPU", 4, 4, never, true},
+	monitor.ByPID:        {"PID", 9, 9, never, true},
+	monitor.ByUser:       {"USER", 9, 12, 8, false},
+	monitor.ByType:       {"TYPE", 5, 6, 4, false},
+	monitor.BySM:         {"SM", 5, 6, 7, true},
+	monitor.ByMemory:     {"GPU MEM", 10, 12, never, true},
+	monitor.ByEncoder:    {"ENC", 5, 6, 1, true},
+	monitor.ByDecoder:    {"DEC", 5, 5, 1, true},
+	monitor.ByCPU:        {"CPU", 6, 7, 5, true},
+	monitor.ByHostMemory: {"HOST MEM", 10, 11, 2, true},
+	monitor.ByTime:       {"TIME", 8, 10, 6, true},
+	monitor.ByCommand:    {"COMMAND", 0, 0, never, false},
 }
 
 // shareColumn is the share of the GPU's memory, which is sorted by with the
@@ -48,29 +40,45 @@ var shareColumn = column{"%", 5, 6, 3, true}
 
 const commandWidth = 15 // what the other columns leave to the command where they can
 
-// sortedBy is the column that the table is sorted by.
-func (s *Screen) sortedBy() Column {
-	if c := s.v.Sort; c > Default && c < numColumns {
-		return c
-	}
-	return ByMemory
+// procRow is a row of the process table.
+type procRow struct {
+	monitor.Placed
+	gpus int // how many GPUs it stands for, and the index of the last one
+	last int
 }
+
+// id names a row across frames.
+func (s *Screen) id(r *procRow) ProcessID {
+	id := ProcessID{PID: r.Process.PID, Start: startOf(r.Process)}
+	if !s.v.Joined {
+		id.GPU = monitor.Key(r.GPU)
+	}
+	return id
+}
+
+// is reports whether a row is the one with an identity.
+func (s *Screen) is(r *procRow, id *ProcessID) bool {
+	return r.Process.PID == id.PID && s.id(r) == *id
+}
+
+// sortedBy is the column that the table is sorted by.
+func (s *Screen) sortedBy() monitor.Column { return s.v.Choice.SortedBy() }
 
 // descends reports whether the largest stands first.
-func (s *Screen) descends() bool {
-	switch s.sortedBy() {
-	case ByGPU, ByPID, ByUser, ByType, ByCommand:
-		return s.v.Reverse
-	}
-	return !s.v.Reverse
-}
+func (s *Screen) descends() bool { return s.v.Choice.Descends() }
 
-// listProcesses gathers and sorts the processes of the GPUs shown.
-func (s *Screen) listProcesses() {
+// listProcesses gathers and sorts the processes of the GPUs shown, and returns
+// how many there are besides.
+func (s *Screen) listProcesses() (left int) {
 	s.procs = s.procs[:0]
+	c := &s.v.Choice
 	add := func(g, parent *monitor.GPU, place int) {
 		for i := range g.Processes {
-			s.procs = append(s.procs, proc{g, parent, place, &g.Processes[i]})
+			if p := &g.Processes[i]; c.Match(parent, g, p) {
+				s.procs = append(s.procs, procRow{monitor.Placed{Process: p, GPU: g, Parent: parent, Place: place}, 1, parent.Index})
+			} else {
+				left++
+			}
 		}
 	}
 	for _, i := range s.shown {
@@ -80,102 +88,137 @@ func (s *Screen) listProcesses() {
 			add(&g.MIG[j], g, i)
 		}
 	}
-	by, down := s.sortedBy(), s.descends()
-	slices.SortFunc(s.procs, func(a, b proc) int {
-		n := comparison(by, &a, &b)
-		if down && n != unknownFirst && n != unknownLast {
-			n = -n
-		}
-		if n != 0 {
-			return n
-		}
-		if n := byReading(a.p.GPUMemoryBytes, b.p.GPUMemoryBytes); n != 0 {
-			if n == unknownFirst || n == unknownLast {
-				return n
-			}
-			return -n
-		}
-		if n := sign(int64(a.p.PID) - int64(b.p.PID)); n != 0 {
-			return n
-		}
-		if a.place != b.place {
-			return a.place - b.place
-		}
-		return a.gpu.GPUInstanceID - b.gpu.GPUInstanceID
+	if s.v.Joined {
+		s.join()
+	}
+	slices.SortFunc(s.procs, func(a, b procRow) int { return c.Compare(&a.Placed, &b.Placed) })
+	s.freeze()
+	return left
+}
+
+// join makes one row of the rows of each process.
+func (s *Screen) join() {
+	slices.SortFunc(s.procs, func(a, b procRow) int {
+		return cmp.Or(cmp.Compare(a.Process.PID, b.Process.PID), cmp.Compare(a.Place, b.Place), cmp.Compare(a.GPU.GPUInstanceID, b.GPU.GPUInstanceID))
 	})
-}
-
-// What is unknown stands last, whichever way the rest is sorted.
-const (
-	unknownFirst = -2
-	unknownLast  = 2
-)
-
-func comparison(by Column, a, b *proc) int {
-	switch by {
-	case ByGPU:
-		return sign(int64(a.place - b.place))
-	case ByPID:
-		return sign(int64(a.p.PID) - int64(b.p.PID))
-	case ByUser:
-		return byText(a.p.User, b.p.User)
-	case ByType:
-		return sign(int64(a.p.Types) - int64(b.p.Types))
-	case BySM:
-		return byReading(a.p.SMPercent, b.p.SMPercent)
-	case ByEncoder:
-		return byReading(a.p.EncoderPercent, b.p.EncoderPercent)
-	case ByDecoder:
-		return byReading(a.p.DecoderPercent, b.p.DecoderPercent)
-	case ByCPU:
-		return byReading(a.p.CPUPercent, b.p.CPUPercent)
-	case ByHostMemory:
-		return byReading(a.p.HostMemoryBytes, b.p.HostMemoryBytes)
-	case ByTime: // the longest running one is the largest
-		n := byReading(a.p.StartTime, b.p.StartTime)
-		if n == unknownFirst || n == unknownLast {
-			return n
+	s.joined = s.joined[:0]
+	n := 0
+	for i := 0; i < len(s.procs); n++ {
+		first := s.procs[i]
+		p := *first.Process
+		j := i + 1
+		for ; j < len(s.procs) && s.procs[j].Process.PID == p.PID; j++ {
+			q := s.procs[j].Process
+			p.Types |= q.Types
+			p.GPUMemoryBytes = plus(p.GPUMemoryBytes, q.GPUMemoryBytes)
+			p.SMPercent = plus(p.SMPercent, q.SMPercent)
+			p.EncoderPercent = plus(p.EncoderPercent, q.EncoderPercent)
+			p.DecoderPercent = plus(p.DecoderPercent, q.DecoderPercent)
+			first.last = s.procs[j].Parent.Index
 		}
-		return -n
-	case ByCommand:
-		return byText(a.p.Command, b.p.Command)
+		if first.gpus = j - i; first.gpus > 1 {
+			// Loads are means, as those of a GPU are.
+			p.SMPercent, p.EncoderPercent, p.DecoderPercent = part(p.SMPercent, first.gpus), part(p.EncoderPercent, first.gpus), part(p.DecoderPercent, first.gpus)
+		}
+		s.joined = append(s.joined, p)
+		s.procs[n] = first
+		i = j
 	}
-	return byReading(a.p.GPUMemoryBytes, b.p.GPUMemoryBytes)
+	s.procs = s.procs[:n]
+	for i := range s.procs {
+		s.procs[i].Process = &s.joined[i]
+	}
 }
 
-func byReading(a, b monitor.Reading) int {
+// plus adds two readings; one unknown part makes the sum unknown.
+func plus(a, b monitor.Reading) monitor.Reading {
 	x, ok := a.Float()
-	y, ok2 := b.Float()
-	switch {
-	case !ok && !ok2:
-		return 0
-	case !ok:
-		return unknownLast
-	case !ok2:
-		return unknownFirst
-	case x < y:
-		return -1
-	case x > y:
-		return 1
+	if !ok {
+		return a
 	}
-	return 0
+	y, ok := b.Float()
+	if !ok {
+		return b
+	}
+	sum := monitor.OfFloat(x + y)
+	sum.Provenance = max(a.Provenance, b.Provenance)
+	return sum
 }
 
-func byText(a, b monitor.Text) int {
-	switch {
-	case !a.Known() && !b.Known():
-		return 0
-	case !a.Known():
-		return unknownLast
-	case !b.Known():
-		return unknownFirst
+func part(r monitor.Reading, n int) monitor.Reading {
+	if v, ok := r.Float(); ok {
+		return monitor.OfFloat(v / float64(n))
 	}
-	return strings.Compare(a.Value, b.Value)
+	return r
+}
+
+// freeze keeps the order that the processes had when it was frozen; new ones
+// come last.
+func (s *Screen) freeze() {
+	if !s.v.Frozen {
+		clear(s.ranks)
+		return
+	}
+	if len(s.ranks) > 0 {
+		slices.SortStableFunc(s.procs, func(a, b procRow) int { return cmp.Compare(s.rank(&a), s.rank(&b)) })
+	}
+	for i := range s.procs {
+		if id := s.id(&s.procs[i]); s.rank(&s.procs[i]) == unranked {
+			s.ranks[id] = len(s.ranks)
+		}
+	}
+}
+
+const unranked = 1 << 30
+
+func (s *Screen) rank(r *procRow) int {
+	if n, ok := s.ranks[s.id(r)]; ok {
+		return n
+	}
+	return unranked
+}
+
+// moveProcess moves the selection among n rows in sight at a time.
+func (s *Screen) moveProcess(n int) {
+	v := s.v
+	by := 0
+	if s.Focused(v) == FocusProcesses {
+		by = v.Moved
+	}
+	s.chosen = -1
+	if len(s.procs) == 0 || v.Process.PID == 0 && by == 0 && v.Details != OfProcess {
+		return
+	}
+	at := -1
+	for i := range s.procs {
+		if s.is(&s.procs[i], &v.Process) {
+			at = i
+			break
+		}
+	}
+	switch {
+	case at < 0 && v.Details == OfProcess && v.Process.PID != 0:
+		return // its details say that it is gone
+	case at < 0 && v.Process.PID == 0:
+		at = clamp(v.ProcScroll, 0, len(s.procs)-1)
+	case at < 0:
+		at = clamp(v.ProcAt, 0, len(s.procs)-1) // what stands in its place
+	}
+	if v.Process.PID != 0 {
+		at = clamp(at+by, 0, len(s.procs)-1)
+	}
+	if id := s.id(&s.procs[at]); id != v.Process {
+		v.Process, v.DetailScroll = id, 0
+	}
+	s.chosen, v.ProcAt = at, at
+	if v.Follow = v.Follow || by != 0; v.Follow {
+		v.ProcScroll = clamp(v.ProcScroll, at-n+1, at)
+	}
 }
 
 // tableLayout has the width of each column, 0 where it is left out.
 type tableLayout struct {
-	width   [numColumns]int
+	width   [monitor.NumColumns]int
 	share   int
 	command int
 	gap     int // before what is flush left
@@ -187,8 +230,8 @@ func (s *Screen) arrangeTable() tableLayout {
 	coders := false
 	t.gap = 1
 	for i := range s.procs {
-		e, _ := s.procs[i].p.EncoderPercent.Float()
-		d, _ := s.procs[i].p.DecoderPercent.Float()
+		e, _ := s.procs[i].Process.EncoderPercent.Float()
+		d, _ := s.procs[i].Process.DecoderPercent.Float()
 		coders = coders || e > 0 || d > 0
 	}
 	wide := s.w >= 110
@@ -202,18 +245,22 @@ func (s *Screen) arrangeTable() tableLayout {
 		}
 		sum += *w
 	}
-	for c := ByGPU; c < numColumns; c++ {
-		if (c == ByEncoder || c == ByDecoder) && !coders {
+	for c := monitor.ByGPU; c < monitor.NumColumns; c++ {
+		if (c == monitor.ByEncoder || c == monitor.ByDecoder) && !coders {
 			continue
 		}
 		set(&t.width[c], &columns[c])
 	}
-	sum += s.numbers - t.width[ByGPU]
-	t.width[ByGPU] = s.numbers
+	numbers := s.numbers
+	if s.v.Joined {
+		numbers = max(numbers, 7)
+	}
+	sum += numbers - t.width[monitor.ByGPU]
+	t.width[monitor.ByGPU] = numbers
 	set(&t.share, &shareColumn)
 	for sum+commandWidth > s.w {
 		lowest, at := never, (*int)(nil)
-		for c := ByGPU; c < numColumns; c++ {
+		for c := monitor.ByGPU; c < monitor.NumColumns; c++ {
 			if t.width[c] > 0 && columns[c].rank < lowest {
 				lowest, at = columns[c].rank, &t.width[c]
 			}
@@ -257,17 +304,22 @@ func (s *Screen) unreadRows() int {
 
 // drawTable draws the process table.
 func (s *Screen) drawTable() {
-	s.listProcesses()
+	s.filtered = s.listProcesses()
 	t := s.arrangeTable()
 	y := s.lay.tableTop
 	s.tableHeading(&t, y)
 	y++
 	n := s.tableShown()
 	more := n < len(s.procs) && n < s.tableRoom()
+	s.moveProcess(n)
 	s.v.ProcScroll = clamp(s.v.ProcScroll, 0, len(s.procs)-n)
+	s.shiftCommands(&t, n)
 	for i := s.v.ProcScroll; i < s.v.ProcScroll+n; i++ {
 		s.tableRow(&t, &s.procs[i], y)
-		s.target(0, y, s.w, 1, Target{Kind: OnProcess, GPU: s.procs[i].place, PID: s.procs[i].p.PID})
+		if i == s.chosen {
+			s.reverse(0, y, s.w, 1)
+		}
+		s.target(0, y, s.w, 1, Target{Kind: OnProcess, Process: s.id(&s.procs[i])})
 		y++
 	}
 	if more {
@@ -285,84 +337,157 @@ func (s *Screen) drawTable() {
 			y++
 		}
 	}
+	if len(s.procs) == 0 && y < s.lay.tableTop+s.lay.tableRows {
+		if text := s.noProcesses(); text != "" {
+			s.line.reset().pad(1).text(s.pal.dim, text).drawCut(s.f, 0, y, s.w)
+		}
+	}
+}
+
+// noProcesses says why the table is empty, "" where it was said already.
+func (s *Screen) noProcesses() string {
+	switch {
+	case s.filtered > 0:
+		return "no process matches the filter"
+	case s.anyList():
+		return "no process uses a GPU"
+	case s.unreadRows() > 0:
+		return ""
+	}
+	return "no process list could be read"
+}
+
+// shiftCommands puts into range how far the command lines are shifted.
+func (s *Screen) shiftCommands(t *tableLayout, n int) {
+	if s.v.ProcShift == 0 {
+		return
+	}
+	longest := 0
+	for i := s.v.ProcScroll; i < s.v.ProcScroll+n; i++ {
+		text, _ := s.command(&s.procs[i])
+		longest = max(longest, ansi.Width(text))
+	}
+	s.v.ProcShift = clamp(s.v.ProcShift, 0, max(longest-t.command, 0))
 }
 
 func (s *Screen) tableHeading(t *tableLayout, y int) {
 	p := &s.pal
 	l := s.line.reset()
-	put := func(c *column, id Column, width int) {
-		if width == 0 && id != ByCommand {
+	put := func(c *column, id monitor.Column, width int) {
+		if width == 0 && id != monitor.ByCommand {
 			return
 		}
-		st := p.dim
-		if id == s.sortedBy() && c != &shareColumn {
-			st = p.bold
-		}
 		from := l.w
-		switch {
-		case id == ByCommand:
-			l.pad(t.gap).cut(st, c.title, t.command)
-		case c.right:
-			l.right(st, c.title, width)
-		default:
-			l.pad(t.gap).left(st, c.title, width-t.gap)
+		if id == s.sortedBy() && c != &shareColumn {
+			s.sortedTitle(l, c, id, width, t)
+		} else {
+			s.plainTitle(l, p.dim, c, id, width, t)
 		}
 		s.target(from, y, l.w-from, 1, Target{Kind: OnColumn, Column: id})
 	}
-	for c := ByGPU; c < numColumns; c++ {
+	for c := monitor.ByGPU; c < monitor.NumColumns; c++ {
 		put(&columns[c], c, t.width[c])
-		if c == ByMemory {
-			put(&shareColumn, ByMemory, t.share)
+		if c == monitor.ByMemory {
+			put(&shareColumn, monitor.ByMemory, t.share)
 		}
 	}
 	l.drawCut(s.f, 0, y, s.w)
 }
 
-func (s *Screen) tableRow(t *tableLayout, r *proc, y int) {
-	p, l, q := &s.pal, s.line.reset(), r.p
-	if s.old(r.parent) {
+func (s *Screen) plainTitle(l *line, st ansi.Style, c *column, id monitor.Column, width int, t *tableLayout) {
+	switch {
+	case id == monitor.ByCommand:
+		l.pad(t.gap).cut(st, c.title, t.command)
+	case c.right:
+		l.right(st, c.title, width)
+	default:
+		l.pad(t.gap).left(st, c.title, width-t.gap)
+	}
+}
+
+// sortedTitle is the title of the column that is sorted by, with an arrow where
+// that fits.
+func (s *Screen) sortedTitle(l *line, c *column, id monitor.Column, width int, t *tableLayout) {
+	st, arrow := s.pal.bold, "↑"
+	if s.descends() {
+		arrow = "↓"
+	}
+	switch n := len(c.title) + 1; {
+	case id == monitor.ByCommand && t.command >= n:
+		l.pad(t.gap).text(st, c.title).text(st, arrow)
+	case id != monitor.ByCommand && c.right && width >= n:
+		l.pad(width-n).text(st, c.title).text(st, arrow)
+	case id != monitor.ByCommand && !c.right && width-t.gap >= n:
+		end := l.w + width
+		l.pad(t.gap).text(st, c.title).text(st, arrow).to(end)
+	default:
+		s.plainTitle(l, st, c, id, width, t)
+	}
+}
+
+// command is what the last column says, and whether that is what the process
+// was started with or is called.
+func (s *Screen) command(r *procRow) (text string, named bool) {
+	switch q := r.Process; {
+	case q.Namespace == monitor.NamespaceOutside && !q.Command.Known():
+		return "(outside this container)", false
+	case q.Command.Known():
+		return q.Command.Value, true
+	case q.Name.Known():
+		return q.Name.Value, true
+	}
+	return "?", false
+}
+
+func (s *Screen) tableRow(t *tableLayout, r *procRow, y int) {
+	p, l, q := &s.pal, s.line.reset(), r.Process
+	if s.old(r.Parent) {
 		l.fade = &p.dim
 	}
-	number(l, p.plain, r.parent, r.gpu, t.width[ByGPU])
-	l.int(p.plain, int64(q.PID), t.width[ByPID])
-	outside := q.Namespace == monitor.NamespaceOutside && !q.Command.Known()
-	if w := t.width[ByUser]; w > 0 {
+	if r.gpus > 1 {
+		s.severalGPUs(l, r, t.width[monitor.ByGPU])
+	} else {
+		number(l, p.plain, r.Parent, r.GPU, t.width[monitor.ByGPU])
+	}
+	l.int(p.plain, int64(q.PID), t.width[monitor.ByPID])
+	if w := t.width[monitor.ByUser]; w > 0 {
 		user := "?"
 		if q.User.Known() {
 			user = q.User.Value
 		}
 		l.pad(t.gap).left(p.plain, user, w-t.gap)
 	}
-	if w := t.width[ByType]; w > 0 {
+	if w := t.width[monitor.ByType]; w > 0 {
 		start := l.w
 		l.pad(t.gap)
 		kinds(l, p.plain, q.Types)
 		l.to(start + w)
 	}
-	percent := func(c Column, reading monitor.Reading) {
+	percent := func(c monitor.Column, reading monitor.Reading) {
 		if w := t.width[c]; w > 0 {
 			l.pad(w-4).percentOf(p, reading)
 		}
 	}
-	percent(BySM, q.SMPercent)
-	size(l, p.plain, q.GPUMemoryBytes, t.width[ByMemory])
+	percent(monitor.BySM, q.SMPercent)
+	size(l, p.plain, q.GPUMemoryBytes, t.width[monitor.ByMemory])
 	if t.share > 0 {
-		part, ok := shareOf(q.GPUMemoryBytes, r.gpu.Readings[monitor.MemoryTotalBytes])
+		part, ok := shareOf(q.GPUMemoryBytes, r.GPU.Readings[monitor.MemoryTotalBytes])
+		ok = ok && r.gpus == 1
 		l.pad(t.share-4).percent(p, part, ok)
 	}
-	percent(ByEncoder, q.EncoderPercent)
-	percent(ByDecoder, q.DecoderPercent)
-	if w := t.width[ByCPU]; w > 0 {
+	percent(monitor.ByEncoder, q.EncoderPercent)
+	percent(monitor.ByDecoder, q.DecoderPercent)
+	if w := t.width[monitor.ByCPU]; w > 0 {
 		if v, ok := q.CPUPercent.Float(); ok {
 			l.float(p.plain, v, 0, w-1).text(p.dim, "%")
 		} else {
 			l.none(w)
 		}
 	}
-	if w := t.width[ByHostMemory]; w > 0 {
+	if w := t.width[monitor.ByHostMemory]; w > 0 {
 		size(l, p.plain, q.HostMemoryBytes, w)
 	}
-	if w := t.width[ByTime]; w > 0 {
+	if w := t.width[monitor.ByTime]; w > 0 {
 		if start, ok := q.StartTime.Int(); ok {
 			l.span(p.plain, time.Duration(s.snap.Time.UnixNano()-start), w)
 		} else {
@@ -370,17 +495,31 @@ func (s *Screen) tableRow(t *tableLayout, r *proc, y int) {
 		}
 	}
 	l.pad(t.gap)
-	switch {
-	case outside:
-		l.cut(p.dim, "(outside this container)", t.command)
-	case q.Command.Known():
-		l.cut(p.name, q.Command.Value, t.command)
-	case q.Name.Known():
-		l.cut(p.name, q.Name.Value, t.command)
-	default:
-		l.text(p.plain, "-")
+	text, named := s.command(r)
+	st := p.dim
+	if named {
+		st = p.name
 	}
+	l.cut(st, text[skip(text, s.v.ProcShift):], t.command)
 	l.drawCut(s.f, 0, y, s.w)
+}
+
+// severalGPUs appends the numbers of the GPUs of a joined row: 0-7 where they
+// follow each other, else 0+2 for GPU 0 and two more.
+func (s *Screen) severalGPUs(l *line, r *procRow, width int) {
+	st, end := s.pal.plain, l.w+width
+	a, b, sign := int64(r.Parent.Index), int64(r.last), "-"
+	if r.last-r.Parent.Index != r.gpus-1 {
+		b, sign = int64(r.gpus-1), "+"
+	}
+	side := s.side.reset().int(st, a, 0).text(st, sign).int(st, b, 0)
+	l.pad(width - side.w).append(side).to(end)
+}
+
+// skip is how many bytes of s stand in its first cells.
+func skip(s string, cells int) int {
+	n, _ := fitting(s, cells)
+	return n
 }
 
 // kinds appends C, G and M, joined by "+" where they are two.

@@ -25,14 +25,37 @@ var (
 	)
 )
 
-// Want returns what a view needs.
+// numbers are those that only cards, and boxes with many rows, have.
+var numbers = monitor.Of(
+	monitor.DRAMActivePercent, monitor.SMOccupancyPercent, monitor.JPEGPercent, monitor.OFAPercent, monitor.TemperatureMemoryC,
+	monitor.EnergyJoules, monitor.ClockMemoryMHz, monitor.ClockGraphicsMaxMHz, monitor.ClockMemoryMaxMHz, monitor.PerformanceState,
+).With(monitor.GroupFans)
+
+// tall are those that only boxes with many rows have.
+var tall = monitor.Of(monitor.DRAMActivePercent, monitor.SMOccupancyPercent, monitor.ClockMemoryMHz, monitor.TemperatureMemoryC, monitor.PerformanceState, monitor.EnergyJoules)
+
+// graphs are those that graphs are made of.
+var graphs = [numGraphs]monitor.Want{
+	GraphPCIe:   monitor.Of(monitor.PCIeTxBytesPerSecond, monitor.PCIeRxBytesPerSecond),
+	GraphNVLink: monitor.Of(monitor.NVLinkTxBytesPerSecond, monitor.NVLinkRxBytesPerSecond),
+}
+
+// Want returns what a view needs, as it was drawn last.
 func (s *Screen) Want(v *View) monitor.Want {
-	w := rows
-	w.Readings |= alarms.Readings
-	if v.Mode != List {
-		w.Readings |= boxes.Readings
+	w := rows.And(alarms)
+	switch v.Mode {
+	case Auto, Boxes:
+		w = w.And(boxes)
+		if s.lay.kind == Boxes && s.lay.inner > maxInner {
+			w = w.And(tall)
+		}
+	case Numbers:
+		w = w.And(boxes).And(numbers)
 	}
-	if v.ShowProcesses {
+	if v.Mode != Processes && v.Mode != Numbers {
+		w = w.And(graphs[v.Graph%numGraphs])
+	}
+	if v.ShowProcesses || v.Mode == Processes {
 		w = w.With(monitor.GroupProcessLoad)
 	}
 	return w
