@@ -6,8 +6,11 @@ import (
 	"os/user"
 
 	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
+	"nvtop-lite/monitor/host"
 	"nvtop-lite/monitor/live"
+	"nvtop-lite/monitor/process"
 	"nvtop-lite/monitor/screen"
 )
 
@@ -22,6 +25,9 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 		Terminal: term,
 		Screen:   screen.New(screen.Options{Level: o.level(getenv, true, vt), ASCII: o.plain(getenv), Version: version, User: account(o)}),
 		Request:  setup.Request,
+		View:     o.firstView(),
+		Mouse:    !o.noMouse,
+		Local:    o.local(),
 		Client: func(crash *os.File) *apart.Client {
 			return apart.Start(apart.Options{Setup: setup, Build: build, Crash: crash})
 		},
@@ -37,6 +43,33 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 	}
 	return complain(err)
 }
+
+// firstView is the view that the flags ask for.
+func (o *options) firstView() screen.View {
+	v := screen.View{Choice: o.choice, ShowProcesses: !o.choice.None, ReadOnly: o.readOnly}
+	v.Choice.None = false // the key p brings them back
+	if o.view != "" {
+		v.Mode, _ = screen.ParseMode(o.view) // parse looked at the word
+	}
+	return v
+}
+
+// local is what can be done with the processes shown, nil where they are not of
+// this machine.
+func (o *options) local() live.Processes {
+	if o.demo {
+		return nil
+	}
+	h := host.Open(o.root)
+	return localProcesses{process.NewSignaller(h), h}
+}
+
+type localProcesses struct {
+	*process.Signaller
+	host *host.Reader
+}
+
+func (l localProcesses) Folder(p *monitor.Process) monitor.Text { return process.Folder(l.host, p) }
 
 // account is the account whose processes go without an owner on the screen.
 func account(o *options) string {

@@ -14,6 +14,7 @@ import (
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
+	"nvtop-lite/monitor/process"
 	"nvtop-lite/monitor/screen"
 )
 
@@ -32,6 +33,19 @@ type Options struct {
 	Screen   *screen.Screen
 	Client   func(crash *os.File) *apart.Client // starts the driver process
 	Request  monitor.Request                    // the first one; what is wanted is decided by the view
+	View     screen.View                        // the first one
+	Mouse    bool                               // take clicks and the wheel
+	Local    Processes                          // nil where the processes shown are not of this machine
+}
+
+// Processes is what can be found out about a process here and done to it.
+type Processes interface {
+	// Folder is its working directory.
+	Folder(p *monitor.Process) monitor.Text
+	// Pin returns what Send needs, or why nothing can be sent.
+	Pin(p *monitor.Process) (process.Target, error)
+	Send(t process.Target, sig process.Signal) error
+	Alive(t process.Target) (alive, stuck bool)
 }
 
 // ErrSignal is the end by a signal that is no wish to quit.
@@ -51,8 +65,10 @@ func Run(o Options) error {
 	u := &ui{
 		term: o.Terminal, screen: o.Screen, request: o.Request,
 		crash: crash, frame: ansi.NewFrame(0, 0), writer: ansi.NewWriter(o.Terminal), hist: monitor.NewHistory(historyLength),
-		view: screen.View{ShowProcesses: true, Hidden: map[string]bool{}},
+		view: o.View, mouse: o.Mouse, local: o.Local,
+		folders: make(chan folder, 1), pins: make(chan pinned, 1), outcomes: make(chan outcome, 1),
 	}
+	u.view.Hidden = map[string]bool{}
 	u.request.Want = u.screen.Want(&u.view)
 	u.client = o.Client(crash.reader())
 	defer u.client.Close()
@@ -69,26 +85,27 @@ func Run(o Options) error {
 	case <-time.After(firstWait):
 	}
 
+	// A signal stays caught to the very end: a second one must not end the
+	// program while it restores the terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, watchedSignals...)
-	defer signal.Stop(signals)
 	ends := make(chan os.Signal, 8)
 	signal.Notify(ends, endingSignals...)
-	defer signal.Stop(ends)
 	wish := make(chan os.Signal, 1)
 	go u.pressEnd(ends, wish)
 
 	if err := u.enter(); err != nil {
 		return err
 	}
-	defer u.term.Close()
 	crash.redirect()
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	if first != nil {
 		u.take(*first)
 	}
-	return u.loop(ctx, signals, wish)
+	err := u.loop(ctx, signals, wish)
+	cancel()
+	u.term.Close()
+	return err
 }
 
 // ui is the state of the live screen. One goroutine owns it.
@@ -104,6 +121,14 @@ type ui struct {
 	snap    *monitor.Snapshot
 	request monitor.Request
 	noticed time.Time // when the notice began
+	mouse   bool
+
+	local     Processes
+	folderOf  screen.ProcessID // whose folder was asked for last
+	folders   chan folder
+	pins      chan pinned
+	signalled signalled
+	outcomes  chan outcome
 }
 
 // pressEnd hands on a signal that ends the program, and ends it by force when
@@ -119,7 +144,7 @@ func (u *ui) pressEnd(ends <-chan os.Signal, wish chan<- os.Signal) {
 
 // enter takes the terminal, and tells the driver process how to restore it.
 func (u *ui) enter() error {
-	if err := u.term.Enter(false); err != nil {
+	if err := u.term.Enter(u.mouse); err != nil {
 		return err
 	}
 	u.tellModes()
@@ -176,6 +201,20 @@ func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.
 				u.writer.Invalidate()
 			}
 
+		case f := <-u.folders:
+			if f.of == u.view.Process {
+				u.view.Folder = f.text
+			}
+
+		case p := <-u.pins:
+			u.openSignal(p)
+
+		case o := <-u.outcomes:
+			u.takeOutcome(o)
+
+		case <-u.term.Busy():
+			// The terminal has taken the last frame; the next one is the newest.
+
 		case now := <-clock.C:
 			clock.Reset(now.Truncate(time.Second).Add(time.Second).Sub(now))
 			if now.Sub(repainted) >= repaintEvery {
@@ -211,6 +250,9 @@ func (u *ui) draw() error {
 	if err != nil {
 		return ErrHangup
 	}
+	if u.term.Busy() != nil {
+		return nil // no queue: what changes meanwhile comes in one frame
+	}
 	if fw, fh := u.frame.Size(); fw != w || fh != h {
 		u.frame.Resize(w, h)
 	}
@@ -223,8 +265,23 @@ func (u *ui) draw() error {
 		u.view.Notice = ""
 	}
 	u.screen.Draw(u.frame, u.snap, u.hist, &u.view)
+	u.want()
+	u.lookUp()
 	_, err = u.writer.Flush(u.frame)
 	return err
+}
+
+// want tells the driver process what the view needs, when that is something
+// else than before.
+func (u *ui) want() {
+	want, closely := u.screen.Want(&u.view), ""
+	if u.view.Details == screen.OfGPU {
+		closely = u.view.GPU
+	}
+	if want != u.request.Want || closely != u.request.Closely {
+		u.request.Want, u.request.Closely = want, closely
+		u.client.Request(u.request)
+	}
 }
 
 // suspend gives the terminal back and stops, as Ctrl+Z does.

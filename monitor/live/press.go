@@ -2,9 +2,11 @@ package live
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/screen"
 )
 
 // intervals are the steps of + and -.
@@ -13,65 +15,224 @@ var intervals = []time.Duration{
 	5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 10 * time.Minute, time.Hour,
 }
 
-// press does what a key says.
+const (
+	wheelRows  = 3
+	shiftCells = 8  // of a command line, a key
+	maxFilter  = 64 // characters
+	toTheEnd   = 1 << 20
+)
+
+// press does what a key or the mouse says.
 func (u *ui) press(e ansi.Event) (quit bool, err error) {
 	v := &u.view
 	switch e.Key {
 	case ansi.KeyCtrlC:
 		return true, nil
-	case ansi.KeyEsc:
-		if !v.Help {
-			return true, nil
-		}
-		v.Help = false
 	case ansi.KeyCtrlL:
 		u.writer.Invalidate()
+		return false, nil
 	case ansi.KeyCtrlZ:
 		return false, u.suspend()
-	case ansi.KeyF1:
-		v.Help = !v.Help
-	case ansi.KeyF6:
-		u.sortNext()
-	case ansi.KeyUp:
-		u.scroll(-1)
-	case ansi.KeyDown:
-		u.scroll(1)
-	case ansi.KeyPgUp:
-		u.scroll(-u.screen.Page())
-	case ansi.KeyPgDn:
-		u.scroll(u.screen.Page())
-	case ansi.KeyHome:
-		u.scroll(-1 << 20)
-	case ansi.KeyEnd:
-		u.scroll(1 << 20)
-	case ansi.KeyRune:
-		return u.typed(e.Rune), nil
+	case ansi.KeyMouse:
+		return u.click(e)
+	case ansi.KeyEsc:
+		return u.escape(), nil
+	}
+	switch {
+	case v.Typing && v.Signal == nil && !v.Help && v.Details == screen.NoDetails:
+		if u.typeFilter(e) {
+			return false, nil
+		}
+	case e.Key == ansi.KeyRune && (e.Rune == 'q' || e.Rune == 'Q'):
+		return true, nil
+	}
+	switch {
+	case v.Signal != nil:
+		u.pressInSignal(e)
+	case v.Help:
+		u.pressInHelp(e)
+	case v.Details != screen.NoDetails:
+		u.pressInDetails(e)
+	default:
+		return false, u.pressInView(e)
 	}
 	return false, nil
 }
 
+// escape closes what lies on top; it reports whether there was nothing.
+func (u *ui) escape() (quit bool) {
+	switch v := &u.view; {
+	case v.Signal != nil:
+		u.closeSignal()
+	case v.Help:
+		v.Help = false
+	case v.Details != screen.NoDetails:
+		v.Details = screen.NoDetails
+	case v.Typing || v.Choice.Text != "":
+		v.Typing, v.Choice.Text = false, ""
+	case v.Frozen:
+		v.Frozen = false
+	case v.Cursor != 0:
+		v.Cursor = 0
+	default:
+		return true
+	}
+	return false
+}
+
+// pressInSignal chooses a signal, then asks whether to send it really. No letter
+// sends anything.
+func (u *ui) pressInSignal(e ansi.Event) {
+	d := u.view.Signal
+	if d.Outcome != "" {
+		if e.Key == ansi.KeyEnter {
+			u.view.Signal = nil
+		}
+		return
+	}
+	if !d.Confirm {
+		if rows, ok := u.rowsOf(e); ok {
+			d.Chosen = min(max(d.Chosen+rows, 0), len(d.Signals)-1)
+		} else if e.Key == ansi.KeyEnter {
+			d.Confirm, d.Yes = true, false
+		}
+		return
+	}
+	switch e.Key {
+	case ansi.KeyLeft, ansi.KeyUp:
+		d.Yes = false
+	case ansi.KeyRight, ansi.KeyDown:
+		d.Yes = true
+	case ansi.KeyTab, ansi.KeyBacktab:
+		d.Yes = !d.Yes
+	case ansi.KeyEnter:
+		if d.Yes {
+			u.send()
+		} else {
+			u.closeSignal()
+		}
+	}
+}
+
+// rowsOf is by how many rows a key moves.
+func (u *ui) rowsOf(e ansi.Event) (rows int, ok bool) {
+	switch e.Key {
+	case ansi.KeyUp:
+		return -1, true
+	case ansi.KeyDown:
+		return 1, true
+	case ansi.KeyPgUp:
+		return -u.screen.Page(&u.view), true
+	case ansi.KeyPgDn:
+		return u.screen.Page(&u.view), true
+	case ansi.KeyHome:
+		return -toTheEnd, true
+	case ansi.KeyEnd:
+		return toTheEnd, true
+	case ansi.KeyRune:
+		switch e.Rune {
+		case 'j':
+			return 1, true
+		case 'k':
+			return -1, true
+		}
+	}
+	return 0, false
+}
+
+func (u *ui) pressInHelp(e ansi.Event) {
+	if rows, ok := u.rowsOf(e); ok {
+		u.view.HelpScroll += rows
+		return
+	}
+	if e.Key == ansi.KeyF1 || e.Key == ansi.KeyRune && (e.Rune == 'h' || e.Rune == '?') {
+		u.view.Help = false
+	}
+}
+
+func (u *ui) pressInDetails(e ansi.Event) {
+	v := &u.view
+	if rows, ok := u.rowsOf(e); ok {
+		v.DetailScroll += rows
+		return
+	}
+	switch {
+	case e.Key == ansi.KeyEnter:
+		v.Details = screen.NoDetails
+	case e.Key == ansi.KeyF1 || e.Key == ansi.KeyRune && (e.Rune == 'h' || e.Rune == '?'):
+		v.Help = true
+	case v.Details == screen.OfProcess && (e.Key == ansi.KeyF9 || e.Key == ansi.KeyRune && e.Rune == 'x'):
+		u.askSignal()
+	}
+}
+
+// pressInView does what a key says while nothing lies over the screen.
+func (u *ui) pressInView(e ansi.Event) error {
+	v := &u.view
+	if rows, ok := u.rowsOf(e); ok {
+		v.Moved += rows
+		return nil
+	}
+	switch e.Key {
+	case ansi.KeyF1:
+		v.Help = true
+	case ansi.KeyF6:
+		u.sortBy(v.Choice.SortedBy().Next())
+	case ansi.KeyF9:
+		u.askSignal()
+	case ansi.KeyTab, ansi.KeyBacktab:
+		v.Focus = u.screen.OtherFocus(v)
+	case ansi.KeyEnter:
+		u.open()
+	case ansi.KeyLeft:
+		u.aside(1)
+	case ansi.KeyRight:
+		u.aside(-1)
+	case ansi.KeyRune:
+		return u.typed(e.Rune)
+	}
+	return nil
+}
+
 // typed does what a letter says.
-func (u *ui) typed(r rune) (quit bool) {
+func (u *ui) typed(r rune) error {
 	v := &u.view
 	switch r {
-	case 'q', 'Q':
-		return true
 	case 'h', '?':
-		v.Help = !v.Help
-	case 'j':
-		u.scroll(1)
-	case 'k':
-		u.scroll(-1)
+		v.Help = true
 	case 'v':
-		v.Mode, v.Scroll = v.Mode.Next(), 0
-		u.want()
+		v.Mode, v.Scroll, v.Cursor = v.Mode.Next(), 0, 0
+		u.notice("view: " + v.Mode.String())
+	case 'g':
+		v.Graph = v.Graph.Next()
+		u.notice("graphs: " + v.Graph.String())
 	case 'p':
 		v.ShowProcesses = !v.ShowProcesses
-		u.want()
+		u.noticeTable()
+	case 'o':
+		v.Joined, v.Process = !v.Joined, screen.ProcessID{}
+		u.noticeTable()
 	case 's':
-		u.sortNext()
+		u.sortBy(v.Choice.SortedBy().Next())
 	case 'r':
-		v.Reverse = !v.Reverse
+		v.Choice.Reverse = !v.Choice.Reverse
+		u.noticeTable()
+	case 'f':
+		v.Frozen = !v.Frozen
+		u.noticeTable()
+	case '/':
+		v.Typing = true
+		u.noticeTable()
+	case 'x':
+		u.askSignal()
+	case 'm':
+		u.mouse = !u.mouse
+		if u.mouse {
+			u.notice("mouse on: hold Shift to select text")
+		} else {
+			u.notice("mouse off")
+		}
+		return u.term.SetMouse(u.mouse)
 	case ' ':
 		v.Paused = !v.Paused
 		u.request.Paused = v.Paused
@@ -83,18 +244,127 @@ func (u *ui) typed(r rune) (quit bool) {
 	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		u.toggle(int(r - '0'))
 	}
-	return false
+	return nil
 }
 
-// want tells the driver process what the view needs now.
-func (u *ui) want() {
-	u.request.Want = u.screen.Want(&u.view)
-	u.client.Request(u.request)
+// noticeTable says why a key about processes changes nothing to be seen.
+func (u *ui) noticeTable() {
+	switch v := &u.view; {
+	case u.screen.HasTable():
+	case !v.ShowProcesses:
+	case u.snap != nil && len(u.snap.GPUs) > 0:
+		u.notice("no room for the process table: v for another view")
+	}
 }
 
-func (u *ui) sortNext() {
-	u.view.Sort = u.view.Sort.Next()
-	u.view.ProcScroll = 0
+// typeFilter takes a key while the filter is typed; it reports whether it was
+// meant for that.
+func (u *ui) typeFilter(e ansi.Event) bool {
+	v := &u.view
+	text := &v.Choice.Text
+	switch {
+	case e.Key == ansi.KeyEnter:
+		v.Typing = false
+	case e.Key == ansi.KeyBackspace:
+		_, n := utf8.DecodeLastRuneInString(*text)
+		*text = (*text)[:len(*text)-n]
+	case e.Key == ansi.KeyCtrl && e.Rune == 'u':
+		*text = ""
+	case e.Key == ansi.KeyCtrl && e.Rune == 'w':
+		*text = withoutLastWord(*text)
+	case e.Key == ansi.KeyRune && utf8.RuneCountInString(*text) < maxFilter:
+		*text += ansi.Clean(string(e.Rune))
+	case e.Key == ansi.KeyRune:
+	default:
+		return false
+	}
+	return true
+}
+
+func withoutLastWord(s string) string {
+	for s != "" && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	for s != "" && s[len(s)-1] != ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// open shows the details of what is selected.
+func (u *ui) open() {
+	v := &u.view
+	v.DetailScroll = 0
+	if u.screen.Focused(v) == screen.FocusGPUs {
+		v.Details = screen.OfGPU
+	} else {
+		v.Details = screen.OfProcess
+	}
+}
+
+// aside moves the cursor in the graphs, or shows another part of the command
+// lines.
+func (u *ui) aside(by int) {
+	v := &u.view
+	if u.screen.Focused(v) == screen.FocusProcesses {
+		v.ProcShift = max(v.ProcShift-by*shiftCells, 0)
+		return
+	}
+	v.Cursor = max(v.Cursor+by, 0)
+}
+
+// sortBy sorts by a column; by the same one again, the other way round.
+func (u *ui) sortBy(c monitor.Column) {
+	if choice := &u.view.Choice; choice.SortedBy() == c {
+		choice.Reverse = !choice.Reverse
+	} else {
+		choice.Sort, choice.Reverse = c, false
+	}
+	u.view.ProcScroll, u.view.Follow = 0, false
+	u.noticeTable()
+}
+
+// click does what the mouse says.
+func (u *ui) click(e ansi.Event) (quit bool, err error) {
+	v := &u.view
+	switch e.Button {
+	case ansi.WheelUp:
+		u.screen.Wheel(v, e.X, e.Y, -wheelRows)
+		return false, nil
+	case ansi.WheelDown:
+		u.screen.Wheel(v, e.X, e.Y, wheelRows)
+		return false, nil
+	case ansi.ButtonLeft:
+	default:
+		return false, nil
+	}
+	t := u.screen.Hit(e.X, e.Y)
+	if t.Kind == screen.OnHint {
+		return u.press(t.Press)
+	}
+	if v.Signal != nil || v.Help || v.Details != screen.NoDetails {
+		return false, nil
+	}
+	switch t.Kind {
+	case screen.OnColumn:
+		u.sortBy(t.Column)
+	case screen.OnProcess:
+		if t.Process == v.Process {
+			u.view.Details, v.DetailScroll = screen.OfProcess, 0
+		}
+		v.Process, v.Focus = t.Process, screen.FocusProcesses
+	case screen.OnGPU:
+		switch {
+		case t.Age > 0 && t.Age != v.Cursor:
+			v.Cursor = t.Age
+		case t.Age > 0:
+			v.Cursor = 0
+		case t.GPU == v.GPU:
+			v.Details, v.DetailScroll = screen.OfGPU, 0
+		}
+		v.GPU, v.Focus = t.GPU, screen.FocusGPUs
+	}
+	return false, nil
 }
 
 // step makes the interval the next longer or shorter one.
@@ -149,12 +419,5 @@ func (u *ui) toggle(index int) {
 		u.notice("one GPU always stays")
 	default:
 		u.view.Hidden[key] = true
-	}
-}
-
-// scroll moves what does not fit on the screen.
-func (u *ui) scroll(by int) {
-	if !u.view.Help {
-		u.screen.Move(&u.view, by)
 	}
 }
