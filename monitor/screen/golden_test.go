@@ -165,7 +165,7 @@ var states = []state{
 	{"notice", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Notice = "interval 2s" }},
 	{"help", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Help = true }},
 	{"waiting", 0, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
-		snap.GPUs, snap.Waiting = nil, "the NVIDIA kernel module is not loaded"
+		snap.GPUs, snap.Waiting, snap.WaitingHint = nil, "the NVIDIA kernel module is not loaded", "load it (modprobe nvidia) or install the driver"
 		snap.Driver = monitor.Driver{}
 	}},
 	{"warning", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
@@ -186,6 +186,104 @@ var states = []state{
 			}
 		}
 	}},
+	{"numbers", 2, 80, 30, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode = Numbers }},
+	{"numbers-wide", 8, 200, 60, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode = Numbers }},
+	{"numbers-scrolled", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode, v.Scroll = Numbers, 3 }},
+	{"numbers-states", 4, 120, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Mode = Numbers
+		stall(m, &snap.GPUs[0])
+		lose(m, &snap.GPUs[2])
+		snap.GPUs[3].Fans = []monitor.Fan{{Index: 0, Percent: monitor.OfInt(61), RPM: monitor.OfInt(1830)}, {Index: 1, Percent: monitor.OfInt(58)}}
+	}},
+	{"processes-alone", 8, 100, 20, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Mode, v.ShowProcesses = Processes, false }},
+	{"processes-joined", 8, 100, 20, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Mode, v.Joined = Processes, true
+		for _, i := range []int{1, 4, 7} { // one job on three GPUs that do not follow each other, and on two that do
+			p := snap.GPUs[0].Processes[0]
+			snap.GPUs[i].Processes = append(snap.GPUs[i].Processes[:len(snap.GPUs[i].Processes):len(snap.GPUs[i].Processes)], p)
+		}
+		p := snap.GPUs[2].Processes[0]
+		p.GPUMemoryBytes = monitor.Unknown(monitor.NotSupported)
+		snap.GPUs[3].Processes = append(snap.GPUs[3].Processes[:len(snap.GPUs[3].Processes):len(snap.GPUs[3].Processes)], p)
+	}},
+	{"selected-process", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Moved, v.Focus = 1, FocusProcesses }},
+	{"selected-gpu", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Moved, v.Focus = 2, FocusGPUs }},
+	{"filter-typed", 8, 100, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Mode, v.Typing, v.Choice.Text = List, true, "train"
+	}},
+	{"filter-kept", 8, 120, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Choice.Text, v.Choice.User = "train", "kim"
+		for i := range snap.GPUs {
+			snap.GPUs[i].Readings[monitor.PCIeWidth] = snap.GPUs[i].Readings[monitor.PCIeWidthMax]
+			snap.GPUs[i].Health = nil
+		}
+		m.health = monitor.HealthTracker{}
+	}},
+	{"filter-nothing", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Choice.Text = "nobody has this" }},
+	{"commands-shifted", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.ProcShift = 16 }},
+	{"graph-sm", 2, 80, 18, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph = GraphSM }},
+	{"graph-memory", 2, 120, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph = GraphMemory }},
+	{"graph-power", 2, 80, 18, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph = GraphPower }},
+	{"graph-pcie", 2, 80, 18, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph = GraphPCIe }},
+	{"graph-nvlink", 2, 120, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph = GraphNVLink }},
+	{"graph-nvlink-list", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph = GraphNVLink }},
+	{"cursor", 2, 120, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Cursor = 17 }},
+	{"cursor-pcie", 1, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Graph, v.Cursor = GraphPCIe, 5 }},
+	{"folded", 8, 80, 30, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		for i := 1; i < 8; i++ {
+			g := &snap.GPUs[i]
+			lose(m, g)
+			g.State, g.StateReason, g.XIDs, g.Blocked, g.MIG = monitor.Unavailable, "", nil, monitor.NoPermission, nil
+		}
+		snap.GPUs[5].StateReason = "in use by a virtual machine"
+	}},
+	{"gpu-details", 2, 100, 50, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[1])
+		g := &snap.GPUs[1]
+		g.Readings[monitor.FanPercent] = monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetFanSpeed_v2", Name: "NVML_ERROR_NOT_SUPPORTED", Code: 3})
+		g.XIDs = []monitor.XID{{Time: m.now - int64(26*time.Hour), Code: 13, Source: "kernel_log"}, {Time: m.now - int64(3*time.Minute), Code: 31, Source: "event"}}
+	}},
+	{"gpu-details-small", 2, 80, 16, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Details, v.GPU, v.DetailScroll = OfGPU, monitor.Key(&snap.GPUs[0]), 4
+	}},
+	{"gpu-details-stale", 1, 80, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		stall(m, &snap.GPUs[0])
+		v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[0])
+	}},
+	{"gpu-details-mig", 8, 100, 50, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[6])
+	}},
+	{"gpu-details-lost", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		lose(m, &snap.GPUs[1])
+		v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[1])
+	}},
+	{"process-details", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		p := &snap.GPUs[0].Processes[0]
+		p.Command = monitor.OfText("python train.py --config big.yaml --resume last --a-very-long-option=with/a/long/value --and another --and-one-more " + strings.Repeat("x", 90))
+		p.Container = monitor.Container{Reason: monitor.Known, Runtime: "docker", ID: strings.Repeat("3f9a1c0d2b7e", 6)[:64]}
+		v.Details, v.Process, v.Folder = OfProcess, ProcessID{PID: p.PID, Start: startOf(p), GPU: monitor.Key(&snap.GPUs[0])}, monitor.OfText("/home/kim/exp7")
+	}},
+	{"process-details-unknown", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside, GPUMemoryBytes: monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetComputeRunningProcesses_v3"})}}
+		v.Details, v.Process, v.ReadOnly = OfProcess, ProcessID{PID: 31877, Start: -1, GPU: monitor.Key(&snap.GPUs[0])}, true
+	}},
+	{"process-details-gone", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Details, v.Process = OfProcess, ProcessID{PID: 99, Start: 5}
+	}},
+	{"signal", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Signal = dialog(snap) }},
+	{"signal-confirm", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Signal = dialog(snap)
+		v.Signal.Chosen, v.Signal.Confirm = 4, true
+	}},
+	{"signal-sent", 2, 40, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Signal = dialog(snap)
+		v.Signal.Outcome = "SIGTERM was sent; the process has ended"
+	}},
+	{"signal-small", 2, 40, 8, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		v.Signal = dialog(snap)
+		v.Signal.Chosen = 6
+	}},
+	{"help-narrow", 2, 50, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Help, v.HelpScroll = true, 1000 }},
 	{"jetson", 1, 80, 20, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		g := &snap.GPUs[0]
 		keep := map[monitor.ReadingID]monitor.Reading{}
@@ -206,6 +304,16 @@ var states = []state{
 			Rails: []monitor.Rail{{Name: "VDD_GPU", Scope: "gpu", PowerMW: monitor.OfFloat(18400)}, {Name: "VIN", Scope: "input", PowerMW: monitor.OfFloat(61000)}, {Name: "VDD_CPU_SOC", Scope: "shared", PowerMW: monitor.OfFloat(9200)}},
 		}
 	}},
+}
+
+// dialog asks about the first process.
+func dialog(snap *monitor.Snapshot) *SignalDialog {
+	p := &snap.GPUs[0].Processes[0]
+	d := &SignalDialog{Process: ProcessID{PID: p.PID, Start: startOf(p)}, Name: p.Name.Value}
+	for _, name := range []string{"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGKILL", "SIGSTOP", "SIGCONT", "SIGUSR1", "SIGUSR2"} {
+		d.Signals = append(d.Signals, SignalItem{name, "does something to it"})
+	}
+	return d
 }
 
 func TestStates(t *testing.T) {

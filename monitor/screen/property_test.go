@@ -97,6 +97,54 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 	}
 }
 
+// anyView is a view as the keys can make it, and as they cannot.
+func anyView(r *rand.Rand, snap *monitor.Snapshot) *View {
+	text := func() string { return hostile[r.IntN(len(hostile))] }
+	v := &View{
+		Now: epoch.Add(5 * time.Minute), ShowProcesses: r.IntN(4) != 0, Paused: r.IntN(5) == 0, ReadOnly: r.IntN(5) == 0,
+		Mode: Mode(r.IntN(int(numModes))), Graph: Graph(r.IntN(int(numGraphs))), Cursor: max(r.IntN(120)-60, 0),
+		Scroll: r.IntN(60) - 3, ProcScroll: r.IntN(60) - 3, ProcShift: r.IntN(4) * 8, Moved: r.IntN(9) - 4, Focus: Focus(r.IntN(3)), Follow: r.IntN(2) == 0,
+		Choice: monitor.Choice{Sort: monitor.Column(r.IntN(int(monitor.NumColumns) + 2)), Reverse: r.IntN(2) == 0},
+		Joined: r.IntN(3) == 0, Frozen: r.IntN(4) == 0, Typing: r.IntN(6) == 0, Help: r.IntN(9) == 0, HelpScroll: r.IntN(50) - 5,
+	}
+	if r.IntN(4) == 0 {
+		v.Choice.Text = text()
+	}
+	if r.IntN(6) == 0 {
+		v.SilentFor = 9 * time.Second
+	}
+	if r.IntN(6) == 0 {
+		v.Notice = text()
+	}
+	if snap == nil || len(snap.GPUs) == 0 {
+		return v
+	}
+	g := &snap.GPUs[r.IntN(len(snap.GPUs))]
+	if r.IntN(2) == 0 {
+		v.GPU = monitor.Key(g)
+	}
+	if len(g.Processes) > 0 && r.IntN(2) == 0 {
+		p := &g.Processes[r.IntN(len(g.Processes))]
+		v.Process = ProcessID{PID: p.PID, Start: startOf(p)}
+		if !v.Joined {
+			v.Process.GPU = monitor.Key(g)
+		}
+	}
+	if r.IntN(6) == 0 && len(snap.GPUs) > 1 {
+		v.Hidden = map[string]bool{monitor.Key(&snap.GPUs[0]): true}
+	}
+	if r.IntN(6) == 0 {
+		v.Details, v.DetailScroll, v.Folder = Details(r.IntN(3)), r.IntN(80)-5, monitor.OfText(text())
+	}
+	if r.IntN(9) == 0 {
+		v.Signal = &SignalDialog{Process: v.Process, Name: text(), Signals: []SignalItem{{text(), text()}, {"SIGKILL", "ends it"}}, Chosen: r.IntN(2), Confirm: r.IntN(2) == 0}
+		if r.IntN(3) == 0 {
+			v.Signal.Outcome = text()
+		}
+	}
+	return v
+}
+
 // check reports what is wrong with a frame: rows that are not as wide as the
 // frame, or GPUs left out without a word.
 func check(s *Screen, f *ansi.Frame, snap *monitor.Snapshot, v *View) string {
@@ -173,19 +221,7 @@ func TestEverySize(t *testing.T) {
 			if (i+j)%3 != 0 {
 				continue
 			}
-			v := &View{
-				Now: epoch.Add(5 * time.Minute), ShowProcesses: (i+j)%4 != 0, Mode: Mode(r.IntN(int(numModes))), Scroll: r.IntN(60) - 3, ProcScroll: r.IntN(60) - 3,
-				Paused: r.IntN(5) == 0, Help: r.IntN(9) == 0, Choice: monitor.Choice{Sort: monitor.Column(r.IntN(int(monitor.NumColumns) + 2)), Reverse: r.IntN(2) == 0},
-			}
-			if r.IntN(6) == 0 {
-				v.SilentFor = 9 * time.Second
-			}
-			if r.IntN(6) == 0 {
-				v.Notice = hostile[r.IntN(len(hostile))]
-			}
-			if r.IntN(6) == 0 && sc.snap != nil && len(sc.snap.GPUs) > 1 {
-				v.Hidden = map[string]bool{monitor.Key(&sc.snap.GPUs[0]): true}
-			}
+			v := anyView(r, sc.snap)
 			f.Resize(size[0], size[1])
 			s := screens[(i+j)%2 == 0]
 			s.Draw(f, sc.snap, sc.hist, v)
@@ -206,12 +242,20 @@ func FuzzDraw(f *testing.F) {
 		m := newMachine(t, demo.Options{Seed: seed, GPUs: int(gpus%33) + 1, Processes: r.IntN(7) - 1})
 		snap, hist := m.after(3)
 		spoil(r, snap)
-		v := &View{Now: epoch, ShowProcesses: r.IntN(3) > 0, Mode: Mode(r.IntN(3)), Scroll: r.IntN(40), Help: r.IntN(8) == 0}
+		v := anyView(r, snap)
 		s := New(Options{Level: ansi.Level(r.IntN(4)), ASCII: r.IntN(2) == 0})
 		frame := ansi.NewFrame(int(w%301), int(h%101))
-		s.Draw(frame, snap, hist, v)
-		if wrong := check(s, frame, snap, v); wrong != "" {
-			t.Fatalf("%s\n%s", wrong, frame)
+		for range 4 {
+			s.Draw(frame, snap, hist, v)
+			if wrong := check(s, frame, snap, v); wrong != "" {
+				t.Fatalf("%s\n%s", wrong, frame)
+			}
+			// What stands anywhere can be asked for, and the view goes on from
+			// where drawing left it.
+			s.Hit(r.IntN(301), r.IntN(101))
+			s.Wheel(v, r.IntN(301), r.IntN(101), r.IntN(9)-4)
+			v.Moved = r.IntN(2*s.Page(v)+1) - s.Page(v)
+			v.Focus = s.OtherFocus(v)
 		}
 	})
 }

@@ -189,7 +189,11 @@ func (s *Screen) drawWaiting() {
 		l := s.line.reset()
 		l.text(s.pal.plain, "waiting for the driver: ")
 		l.text(s.pal.warn, s.snap.Waiting)
-		l.drawCentred(s.f, 0, s.lay.top+s.lay.area/2, s.w)
+		y := s.lay.top + s.lay.area/2
+		l.drawCentred(s.f, 0, y, s.w)
+		if s.snap.WaitingHint != "" && y+1 < s.lay.top+s.lay.area {
+			s.line.reset().text(s.pal.dim, s.snap.WaitingHint).drawCentred(s.f, 0, y+1, s.w)
+		}
 		return
 	case s.snap != nil:
 		text = "looking for GPUs"
