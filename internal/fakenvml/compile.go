@@ -198,6 +198,10 @@ func Compile(name, goos, goarch, dir, cache string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	generated, err := generatedC(g, symbols, s.implemented())
+	if err != nil {
+		return "", err
+	}
 	objects, err := s.objects(cc, goos, goarch, cache)
 	if err != nil {
 		return "", err
@@ -210,7 +214,7 @@ func Compile(name, goos, goarch, dir, cache string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	if err := os.WriteFile(filepath.Join(work, "generation.c"), []byte(generatedC(g, symbols, s.implemented())), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(work, "generation.c"), []byte(generated), 0o666); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(work, "exports.def"), []byte(exportFile(goos, symbols)), 0o666); err != nil {

@@ -68,12 +68,16 @@ func build(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	generated, err := generatedC(g, symbols, s.implemented())
+	if err != nil {
+		return "", err
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
 	}
 	cache = filepath.Join(cache, "nvtop-lite-fakenvml")
-	key := s.key(runtime.GOOS, runtime.GOARCH, generatedC(g, symbols, s.implemented()), exportFile(runtime.GOOS, symbols))
+	key := s.key(runtime.GOOS, runtime.GOARCH, generated, exportFile(runtime.GOOS, symbols))
 	dir := filepath.Join(cache, name+"-"+key)
 	path := filepath.Join(dir, LibraryName(runtime.GOOS))
 	if _, err := os.Stat(path); err == nil {
@@ -83,7 +87,8 @@ func build(name string) (string, error) {
 }
 
 // New returns a library of a driver generation that answers by the scenario.
-// Each one is a file of its own, so that a process can load several.
+// Each one is a file of its own, so that a process can load several. A line of
+// the scenario that the library does not understand fails the test.
 func New(t testing.TB, generation, scenario string) *Fake {
 	t.Helper()
 	library := Build(t, generation)
@@ -91,8 +96,15 @@ func New(t testing.TB, generation, scenario string) *Fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { removeDir(dir) })
 	f := &Fake{t: t, dir: dir, path: filepath.Join(dir, LibraryName(runtime.GOOS))}
+	t.Cleanup(func() {
+		for _, v := range f.Violations() {
+			if strings.HasPrefix(v, "scenario: ") {
+				t.Errorf("fake driver: %s", v)
+			}
+		}
+		removeDir(dir)
+	})
 	text, err := os.ReadFile(library)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +147,10 @@ func (f *Fake) Dir() string { return f.dir }
 
 // ScenarioPath is the scenario's file.
 func (f *Fake) ScenarioPath() string { return filepath.Join(f.dir, "scenario.txt") }
+
+// ViolationsPath is the file of what Violations returns. A test of scenarios
+// that are wrong removes it, so as not to fail for them.
+func (f *Fake) ViolationsPath() string { return filepath.Join(f.dir, "violations.log") }
 
 func (f *Fake) callsPath() string { return filepath.Join(f.dir, "calls.bin") }
 
@@ -245,7 +261,7 @@ func (f *Fake) WaitCalls(name string, n int) {
 // lines of the scenario that the library did not understand.
 func (f *Fake) Violations() []string {
 	f.t.Helper()
-	text, err := os.ReadFile(filepath.Join(f.dir, "violations.log"))
+	text, err := os.ReadFile(f.ViolationsPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

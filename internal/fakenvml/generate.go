@@ -141,7 +141,17 @@ func (s *sources) implemented() map[string]bool {
 }
 
 // generatedC is the C file that makes the common sources the library of one generation.
-func generatedC(g generation, symbols []string, done map[string]bool) string {
+func generatedC(g generation, symbols []string, done map[string]bool) (string, error) {
+	var known []string // what faults may name: a scenario is for every generation
+	for _, name := range Generations() {
+		more, err := Symbols(name)
+		if err != nil {
+			return "", err
+		}
+		known = append(known, more...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
 	var b strings.Builder
 	parts := strings.Split(g.driver, ".")
 	minor, _ := strconv.Atoi(parts[1])
@@ -158,6 +168,11 @@ func generatedC(g generation, symbols []string, done map[string]bool) string {
 		fmt.Fprintf(&b, "\t%q,\n", name)
 	}
 	fmt.Fprintf(&b, "};\nconst int function_count = %d;\n", len(symbols))
+	fmt.Fprintf(&b, "const char *const known_functions[] = {\n")
+	for _, name := range known {
+		fmt.Fprintf(&b, "\t%q,\n", name)
+	}
+	fmt.Fprintf(&b, "\tNULL,\n};\n")
 	// A stub looks at its first argument alone; the calling conventions of all
 	// targets let it ignore the others.
 	fmt.Fprintf(&b, "int stub_call(const char *name, const void *first);\n")
@@ -167,7 +182,7 @@ func generatedC(g generation, symbols []string, done map[string]bool) string {
 			fmt.Fprintf(&b, "int %s(const void *first) { return stub_call(%q, first); }\n", name, name)
 		}
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // exportFile is a version script for ELF or a module definition for Windows.

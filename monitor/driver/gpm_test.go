@@ -145,7 +145,7 @@ func TestOtherWaysWhereGPMFails(t *testing.T) {
 func TestRatesOfCounters(t *testing.T) {
 	// A slow link, whose counters of 32 bits cannot come round unseen, and a
 	// fast one.
-	r := open(t, "580", lines("gpus 2", "model a100", "pcie.wait 0", "gpu 0 pcie.maxgen 3", "gpu 0 pcie.maxwidth 1",
+	r := open(t, "580", lines("gpus 2", "model a100", "gpu all pcie.wait 0", "gpu 0 pcie.maxgen 3", "gpu 0 pcie.maxwidth 1",
 		"gpu all pcie.txbytes counter 4294000000 100000000", "gpu all pcie.rxbytes counter 5000 300000000"))
 	r.readAll(monitor.Everything)
 	if got := r.sinks[0].gpu.Readings[monitor.NVLinkTxBytesPerSecond]; got.Reason != monitor.NotSampled {

@@ -36,7 +36,7 @@ func pids(list []monitor.Process) (out []uint32) {
 func TestInstances(t *testing.T) {
 	for _, c := range []struct{ generation, model string }{{"580", "h100"}, {"470", "a100"}, {"535.54", "h100"}} {
 		t.Run(c.generation+" "+c.model, func(t *testing.T) {
-			r := open(t, c.generation, lines("gpus 1", "model "+c.model, "pcie.wait 0")+two)
+			r := open(t, c.generation, lines("gpus 1", "model "+c.model, "gpu all pcie.wait 0")+two)
 			g := r.whole(0)
 			if enabled, ok := g.Readings[monitor.MIGEnabled].Flag(); !ok || !enabled || g.State != monitor.OK {
 				t.Fatalf("MIG is %v", show(g.Readings[monitor.MIGEnabled]))
@@ -92,7 +92,7 @@ func TestInstances(t *testing.T) {
 }
 
 func TestRefusedMemoryOfTheParent(t *testing.T) {
-	r := open(t, "580", lines("gpus 1", "pcie.wait 0")+two+"gpu 0 memory.total error 4\ngpu 0 process compute error 4\ngpu 0:2 open 4\n")
+	r := open(t, "580", lines("gpus 1", "gpu all pcie.wait 0")+two+"gpu 0 memory.total error 4\ngpu 0 process compute error 4\ngpu 0:2 open 4\n")
 	for range 3 {
 		g := r.read(0, view())
 		got := g.Readings[monitor.MemoryUsedBytes]
@@ -110,7 +110,7 @@ func TestRefusedMemoryOfTheParent(t *testing.T) {
 }
 
 func TestInstancesComeAndGo(t *testing.T) {
-	base := lines("gpus 1", "pcie.wait 0")
+	base := lines("gpus 1", "gpu all pcie.wait 0")
 	r := open(t, "580", base)
 	if g := r.read(0, view()); len(g.MIG) != 0 || !g.Readings[monitor.UtilizationPercent].Known() {
 		t.Fatalf("before: %+v", g.MIG)
@@ -157,7 +157,7 @@ func TestInstancesComeAndGo(t *testing.T) {
 }
 
 func TestFactsOfInstancesAreAskedOnce(t *testing.T) {
-	r := open(t, "580", lines("gpus 1", "pcie.wait 0")+two)
+	r := open(t, "580", lines("gpus 1", "gpu all pcie.wait 0")+two)
 	for range 11 {
 		r.read(0, view())
 		r.pass(second)
@@ -171,7 +171,7 @@ func TestFactsOfInstancesAreAskedOnce(t *testing.T) {
 }
 
 func TestListsOfInstancesThatCannotBeRead(t *testing.T) {
-	r := open(t, "580", lines("gpus 1", "pcie.wait 0")+two+"gpu 0:0 processes compute error 3\ngpu 0:0 processes graphics error 3\ngpu 0:0 processes mps error 3\n")
+	r := open(t, "580", lines("gpus 1", "gpu all pcie.wait 0")+two+"gpu 0:0 processes compute error 3\ngpu 0:0 processes graphics error 3\ngpu 0:0 processes mps error 3\n")
 	g := r.read(0, monitor.Everything)
 	if m := g.MIG[0]; m.ProcStatus.Reason != noSupport || m.Processes != nil {
 		t.Errorf("processes of the instance %+v, %+v", m.Processes, m.ProcStatus)

@@ -243,8 +243,7 @@ func (want values) with(other values) values {
 }
 
 // still are lines that make what moves in a scenario stand still.
-const still = `pcie.wait 0
-gpu all pcie.wait 0
+const still = `gpu all pcie.wait 0
 gpu all util 37
 gpu all util.memory 21
 gpu all encoder 5

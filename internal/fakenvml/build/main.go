@@ -13,6 +13,10 @@ import (
 )
 
 func main() {
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "Usage: build -out DIR [-os OS] [-arch ARCH] [-generation NAME]")
+		flag.PrintDefaults()
+	}
 	out := flag.String("out", "", "folder for the libraries, one folder a generation")
 	goos := flag.String("os", runtime.GOOS, "linux or windows")
 	goarch := flag.String("arch", runtime.GOARCH, "amd64 or arm64")

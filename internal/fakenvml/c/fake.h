@@ -33,6 +33,7 @@ extern const unsigned generation_gpm_max; /* 0: no GPM in this generation */
 extern const unsigned generation_process_v3; /* entry size behind _v3, 0: absent */
 extern const char *const function_names[]; /* sorted */
 extern const int function_count;
+extern const char *const known_functions[]; /* of all generations, then NULL */
 
 /* driver_since reports whether the generation is that driver or a newer one. */
 int driver_since(int major, int minor);
@@ -134,6 +135,7 @@ struct table {
 	unsigned accounting_len;
 	unsigned seed;
 	int present; /* MIG: an instance exists at this index */
+	int line;    /* MIG: the last line of the scenario about it */
 };
 
 struct gpu {
@@ -186,12 +188,15 @@ void scenario_sibling(const char *name, char *path, size_t size);
 extern const char *const models[]; /* name, text, name, text, ..., NULL */
 
 struct value *table_find(struct table *t, const char *key);
+void table_put(struct table *t, const char *key, struct value v);
 void table_set(struct table *t, const char *key, char *const *words, int n);
 void table_clear(struct table *t);
 /* parse_value reads the words after a key. */
 void parse_value(struct value *v, char *const *words, int n);
-int64_t parse_int(const char *s, int64_t fallback);
-uint64_t parse_uint(const char *s);
+/* parse_whole reads a whole number: "none" for all ones, suffixes KiB, MiB, GiB; 0: it is none. */
+int parse_whole(const char *s, uint64_t *n);
+/* number_word also reads fractions. */
+int number_word(const char *s, uint64_t *whole, double *real);
 
 /* Readers of keys. An absent key is NOT_SUPPORTED, a key that says "error N" is N. */
 nvmlReturn_t read_double(struct table *t, const char *key, double *out);
@@ -203,6 +208,18 @@ uint64_t get_u64(struct table *t, const char *key, uint64_t fallback);
 /* key_of writes "a.N" or "a.N.M" into a ring of static buffers. Lock held. */
 const char *key_of(const char *a, unsigned n);
 const char *key_of2(const char *a, unsigned n, const char *b);
+
+/* ---- keys (keys.c) ---- */
+
+enum place { LIBRARY = 1, GPU = 2, MIG = 4 };
+
+/*
+ * key_set lets the words "KEY VALUE" set a key of the library, a GPU or a MIG
+ * device. It answers what is wrong with them, NULL when nothing is.
+ */
+const char *key_set(struct table *t, int place, char *const *words, int n);
+/* field_type is the number of a type's name, "u64" or "type-9"; -1: it is none. */
+int field_type(const char *word);
 
 /* ---- calls (call.c) ---- */
 

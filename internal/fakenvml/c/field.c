@@ -141,11 +141,21 @@ static nvmlReturn_t read_both(struct table *t, const char *key, double *real, un
 	return NVML_SUCCESS;
 }
 
-/* "field.ID[.SCOPE] TYPE NUMBER" or "field.ID[.SCOPE] error N" goes before everything. */
-static int scripted(struct table *t, nvmlFieldValue_t *f)
+int field_type(const char *word)
 {
 	static const char *const names[] = {"double", "u32", "ulong", "u64", "s64", "s32", "u16"};
-	char scoped[48], type[16] = "", number[40] = "";
+	for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+		if (!strcmp(word, names[i])) return i;
+	/* A type that callers do not know. */
+	unsigned n;
+	int end = -1;
+	return sscanf(word, "type-%2u%n", &n, &end) == 1 && !word[end] ? (int)n : -1;
+}
+
+/* "field.ID[.SCOPE] [TYPE] NUMBER" or "field.ID[.SCOPE] error N" goes before everything. */
+static int scripted(struct table *t, nvmlFieldValue_t *f)
+{
+	char scoped[48], first[40] = "", second[40];
 	snprintf(scoped, sizeof scoped, "field.%u.%u", f->fieldId, f->scopeId);
 	struct value *v = table_find(t, scoped);
 	if (!v) v = table_find(t, key_of("field", f->fieldId));
@@ -154,23 +164,14 @@ static int scripted(struct table *t, nvmlFieldValue_t *f)
 		f->nvmlReturn = (nvmlReturn_t)v->code;
 		return 1;
 	}
-	int words = sscanf(v->text, "%15s %39s", type, number);
-	if (words < 2) snprintf(number, sizeof number, "%.39s", type);
-	unsigned which = words < 2 ? U64 : 99;
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(type, names[i])) which = i;
-	double real = 0;
-	sscanf(number, "%lf", &real);
+	int typed = sscanf(v->text, "%39s %39s", first, second) == 2;
+	int type = typed ? field_type(first) : U64;
+	uint64_t whole;
+	double real;
+	number_word(typed ? second : first, &whole, &real);
+	store(f, type > U16 ? U64 : (enum type)type, real, whole);
+	f->valueType = (nvmlValueType_t)type;
 	f->nvmlReturn = NVML_SUCCESS;
-	if (which == 99) {
-		/* A type that callers do not know: "type-9". */
-		unsigned n = 99;
-		sscanf(type, "type-%u", &n);
-		store(f, U64, real, parse_uint(number));
-		f->valueType = (nvmlValueType_t)n;
-	} else {
-		store(f, (enum type)which, real, parse_uint(number));
-	}
 	return 1;
 }
 

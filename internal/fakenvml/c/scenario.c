@@ -1,4 +1,5 @@
 /* Reads the scenario file; README.md describes the language. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,15 @@ void scenario_sibling(const char *name, char *path, size_t size)
 	snprintf(path, size, "%.*s%s", dir, scenario_path, name);
 }
 
-static void note(int line, const char *what, const char *word)
+/* Where reading is: the line, 0 in the text of a model, and which lines have a note. */
+static int reading;
+static char *noted;
+
+/* note says once a line that the scenario was not understood there. */
+static void note(const char *what, const char *word)
 {
-	violation("scenario", "line %d: %s: %s", line, what, word);
+	if (!noted[reading]) violation("scenario", "line %d: %s: %s", reading, what, word);
+	noted[reading] = 1;
 }
 
 static uint64_t hash_words(char *const *words, int n)
@@ -47,100 +54,151 @@ static uint64_t hash_words(char *const *words, int n)
 	return h;
 }
 
-
-static void parse_range(const char *word, uint64_t *from, uint64_t *to)
+/* numbers reads the words from the index on as whole numbers; 0, with a note, when one is none. */
+static int numbers(char *const *words, int n, int index, int count, uint64_t *out)
 {
-	char *end;
-	*from = strtoull(word, &end, 10);
-	*to = *from;
-	if (*end == '-') *to = end[1] ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
+	for (int i = 0; i < count; i++) {
+		if (index + i >= n) {
+			note("a number is missing", words[0]);
+			return 0;
+		}
+		if (!parse_whole(words[index + i], &out[i])) {
+			note("a number is needed", words[index + i]);
+			return 0;
+		}
+	}
+	return 1;
 }
 
-static void parse_fault(struct scenario *s, char *const *words, int n, int line)
+/* parse_range reads A, A-B or A-. */
+static int parse_range(const char *word, uint64_t *from, uint64_t *to)
 {
+	char *end;
+	if (!isdigit((unsigned char)*word)) return 0;
+	*from = strtoull(word, &end, 10);
+	*to = *from;
+	if (*end == '-') {
+		*to = UINT64_MAX;
+		if (*++end) *to = strtoull(end, &end, 10);
+	}
+	return !*end && *from <= *to;
+}
+
+/* is_function tells whether a driver of any generation has such a function. */
+static int is_function(const struct fault *f)
+{
+	for (int i = 0; known_functions[i]; i++)
+		if (f->prefix ? !strncmp(known_functions[i], f->pattern, strlen(f->pattern))
+		              : !strcmp(known_functions[i], f->pattern))
+			return 1;
+	return 0;
+}
+
+/* fault FUNCTION [gpu N] [calls A | A-B | A- | every K] ACTION... */
+static void parse_fault(struct scenario *s, char *const *words, int n)
+{
+	struct fault f = {.gpu = -1, .from = 1, .to = UINT64_MAX};
+	int actions = 0;
 	if (n < 3) {
-		note(line, "fault needs a function and an action", n > 1 ? words[1] : "");
+		note("fault needs a function and an action", n > 1 ? words[1] : "");
+		return;
+	}
+	snprintf(f.pattern, sizeof f.pattern, "%s", words[1]);
+	size_t len = strlen(f.pattern);
+	if (len && f.pattern[len - 1] == '*') {
+		f.prefix = 1;
+		f.pattern[len - 1] = 0;
+	}
+	if (!is_function(&f)) {
+		note("no such function", words[1]);
+		return;
+	}
+	for (int i = 2; i < n; i++) {
+		const char *word = words[i], *next = i + 1 < n ? words[i + 1] : "";
+		uint64_t number;
+		actions++;
+		if (!strcmp(word, "hang")) {
+			f.hang = 1;
+		} else if (!strcmp(word, "segv")) {
+			f.segv = 1;
+		} else if (!strcmp(word, "abort")) {
+			f.abort = 1;
+		} else if (!strcmp(word, "hangwrite") && *next) {
+			f.write_path = strdup(next);
+			i++;
+		} else if (!strcmp(word, "calls") && !strcmp(next, "every")) {
+			actions--;
+			if (!numbers(words, n, i + 2, 1, &f.every)) return;
+			i += 2;
+		} else if (!strcmp(word, "calls")) {
+			actions--;
+			i++;
+			if (!parse_range(next, &f.from, &f.to)) {
+				note("calls needs a number, a range or every", next);
+				return;
+			}
+		} else {
+			int is_gpu = !strcmp(word, "gpu"), is_release = !strcmp(word, "release-after");
+			int is_return = !strcmp(word, "return"), is_delay = !strcmp(word, "delay");
+			int is_exit = !strcmp(word, "exit");
+			if (!is_gpu && !is_release && !is_return && !is_delay && !is_exit) {
+				note("unknown word in fault", word);
+				return;
+			}
+			if (!numbers(words, n, ++i, 1, &number)) return;
+			actions -= is_gpu || is_release;
+			if (is_gpu) f.gpu = (int)number;
+			if (is_release) f.release_ms = (unsigned)number;
+			if (is_delay) f.delay_ms = (unsigned)number;
+			f.has_return |= is_return;
+			f.exit |= is_exit;
+			if (is_return) f.code = (int)number;
+			if (is_exit) f.exit_code = (int)number;
+		}
+	}
+	if (!actions) {
+		note("fault without an action", words[1]);
 		return;
 	}
 	s->faults = realloc(s->faults, (s->faults_len + 1) * sizeof *s->faults);
-	struct fault *f = &s->faults[s->faults_len++];
-	memset(f, 0, sizeof *f);
-	f->gpu = -1;
-	f->from = 1;
-	f->to = UINT64_MAX;
-	snprintf(f->pattern, sizeof f->pattern, "%s", words[1]);
-	size_t len = strlen(f->pattern);
-	if (len && f->pattern[len - 1] == '*') {
-		f->prefix = 1;
-		f->pattern[len - 1] = 0;
-	}
-	for (int i = 2; i < n; i++) {
-		const char *next = i + 1 < n ? words[i + 1] : "";
-		if (!strcmp(words[i], "gpu")) {
-			f->gpu = strcmp(next, "all") ? (int)parse_int(next, 0) : -1;
-			i++;
-		} else if (!strcmp(words[i], "calls")) {
-			if (!strcmp(next, "every")) {
-				f->every = i + 2 < n ? parse_uint(words[i + 2]) : 1;
-				i += 2;
-			} else {
-				parse_range(next, &f->from, &f->to);
-				i++;
-			}
-		} else if (!strcmp(words[i], "return")) {
-			f->has_return = 1;
-			f->code = (int)parse_int(next, 999);
-			i++;
-		} else if (!strcmp(words[i], "delay")) {
-			f->delay_ms = (unsigned)parse_uint(next);
-			i++;
-		} else if (!strcmp(words[i], "release-after")) {
-			f->release_ms = (unsigned)parse_uint(next);
-			i++;
-		} else if (!strcmp(words[i], "hang")) {
-			f->hang = 1;
-		} else if (!strcmp(words[i], "hangwrite")) {
-			f->write_path = strdup(next);
-			i++;
-		} else if (!strcmp(words[i], "segv")) {
-			f->segv = 1;
-		} else if (!strcmp(words[i], "abort")) {
-			f->abort = 1;
-		} else if (!strcmp(words[i], "exit")) {
-			f->exit = 1;
-			f->exit_code = (int)parse_int(next, 1);
-			i++;
-		} else {
-			note(line, "unknown word in fault", words[i]);
-		}
-	}
+	s->faults[s->faults_len++] = f;
 }
 
 /* event gpu N [at MS] (xid CODE | type MASK [data N]) [gi N] [ci N] */
 static void parse_event(struct scenario *s, char *const *words, int n)
 {
-	s->events = realloc(s->events, (s->events_len + 1) * sizeof *s->events);
-	struct event *e = &s->events[s->events_len];
-	memset(e, 0, sizeof *e);
-	e->gi = e->ci = UINT32_MAX;
-	for (int i = 1; i + 1 < n; i += 2) {
-		const char *next = words[i + 1];
-		if (!strcmp(words[i], "gpu")) e->gpu = (unsigned)parse_uint(next);
-		if (!strcmp(words[i], "at")) e->at_ms = (unsigned)parse_uint(next);
-		if (!strcmp(words[i], "type")) e->type = parse_uint(next);
-		if (!strcmp(words[i], "data")) e->data = parse_uint(next);
-		if (!strcmp(words[i], "gi")) e->gi = (unsigned)parse_uint(next);
-		if (!strcmp(words[i], "ci")) e->ci = (unsigned)parse_uint(next);
-		if (!strcmp(words[i], "xid")) {
-			e->type = 0x8;
-			e->data = parse_uint(next);
+	struct event e = {.gpu = UINT32_MAX, .gi = UINT32_MAX, .ci = UINT32_MAX};
+	for (int i = 1; i < n; i += 2) {
+		uint64_t number = 0;
+		const char *word = words[i];
+		if (strcmp(word, "gpu") && strcmp(word, "at") && strcmp(word, "type") &&
+		    strcmp(word, "data") && strcmp(word, "gi") && strcmp(word, "ci") &&
+		    strcmp(word, "xid")) {
+			note("unknown word in event", word);
+			return;
+		}
+		if (!numbers(words, n, i + 1, 1, &number)) return;
+		if (!strcmp(word, "gpu")) e.gpu = (unsigned)number;
+		if (!strcmp(word, "at")) e.at_ms = (unsigned)number;
+		if (!strcmp(word, "type")) e.type = number;
+		if (!strcmp(word, "data")) e.data = number;
+		if (!strcmp(word, "gi")) e.gi = (unsigned)number;
+		if (!strcmp(word, "ci")) e.ci = (unsigned)number;
+		if (!strcmp(word, "xid")) {
+			e.type = 0x8;
+			e.data = number;
 		}
 	}
+	if (e.gpu >= s->gpus || !e.type) {
+		note("event needs a GPU that is there, and xid or type", n > 1 ? words[1] : "");
+		return;
+	}
 	/* Equal lines are different events: the number of earlier ones is part of the id. */
-	e->id = hash_words(words, n);
+	e.id = hash_words(words, n);
 	for (unsigned i = 0; i < s->events_len; i++)
-		if (s->events[i].id == e->id) e->id = e->id * 31 + 1, i = (unsigned)-1;
-	s->events_len++;
+		if (s->events[i].id == e.id) e.id = e.id * 31 + 1, i = (unsigned)-1;
+	s->events = realloc(s->events, (s->events_len + 1) * sizeof *s->events);
+	s->events[s->events_len++] = e;
 }
 
 static int process_kind_of(const char *word)
@@ -160,96 +218,114 @@ static void add_process(struct process_list *l, struct process p)
 	l->items[l->len++] = p;
 }
 
-static void parse_process(struct table *t, char *const *words, int n, int line)
+/*
+ * process KIND PID BYTES [GI CI [PROTECTED]], processes KIND COUNT FIRSTPID BYTES,
+ * and for both KIND none, KIND error N.
+ */
+static void parse_process(struct table *t, char *const *words, int n)
 {
 	int kind = n > 1 ? process_kind_of(words[1]) : -1;
+	int many = !strcmp(words[0], "processes");
+	uint64_t d[5] = {0, 0, UINT32_MAX, UINT32_MAX, 0};
 	if (kind < 0) {
-		note(line, "process needs compute, graphics or mps", n > 1 ? words[1] : "");
+		note("compute, graphics or mps is needed", n > 1 ? words[1] : "");
 		return;
 	}
 	struct process_list *l = &t->processes[kind];
-	if (n > 2 && !strcmp(words[2], "none")) {
+	if (n == 3 && !strcmp(words[2], "none")) {
 		l->len = 0;
 		return;
 	}
-	if (n > 2 && !strcmp(words[2], "error")) {
+	if (n == 4 && !strcmp(words[2], "error")) {
 		char key[32];
 		snprintf(key, sizeof key, "processes.%d", kind);
-		table_set(t, key, words + 2, n - 2);
+		if (numbers(words, n, 3, 1, d)) table_set(t, key, words + 2, n - 2);
 		return;
 	}
-	if (n < 4) {
-		note(line, "process line too short", words[0]);
+	if (many ? n != 5 : n != 4 && n != 6 && n != 7) {
+		note("too many or too few words", words[0]);
 		return;
 	}
-	struct process p = {0};
-	p.gi = p.ci = UINT32_MAX;
-	if (!strcmp(words[0], "processes")) {
-		unsigned count = (unsigned)parse_uint(words[2]);
-		if (count > MAX_PROCESSES) count = MAX_PROCESSES;
-		p.pid = (unsigned)parse_uint(words[3]);
-		p.bytes = n > 4 ? parse_uint(words[4]) : 1 << 20;
-		for (unsigned i = 0; i < count; i++, p.pid++) {
-			add_process(l, p);
-			/* Every process has its own figure, so that a misread entry shows. */
-			if (p.bytes != UINT64_MAX) p.bytes += 4096;
-		}
+	if (!numbers(words, n, 2, n - 2, d)) return;
+	struct process p = {(unsigned)d[0], d[1], (unsigned)d[2], (unsigned)d[3], d[4]};
+	if (!many) {
+		add_process(l, p);
 		return;
 	}
-	p.pid = (unsigned)parse_uint(words[2]);
-	p.bytes = parse_uint(words[3]);
-	if (n > 4) p.gi = (unsigned)parse_uint(words[4]);
-	if (n > 5) p.ci = (unsigned)parse_uint(words[5]);
-	if (n > 6) p.protected_bytes = parse_uint(words[6]);
-	add_process(l, p);
+	struct process next = {(unsigned)d[1], d[2], UINT32_MAX, UINT32_MAX, 0};
+	for (uint64_t i = 0; i < d[0] && i < MAX_PROCESSES; i++, next.pid++) {
+		add_process(l, next);
+		/* Every process has its own figure, so that a misread entry shows. */
+		if (next.bytes != UINT64_MAX) next.bytes += 4096;
+	}
 }
 
 /* usage PID SM MEM ENC DEC [JPG OFA] [age MS | stamp US] */
 static void parse_usage(struct table *t, char *const *words, int n)
 {
-	if (n > 1 && !strcmp(words[1], "none")) {
+	uint64_t d[7] = {0}, when = 0;
+	struct usage u = {0};
+	if (n == 2 && !strcmp(words[1], "none")) {
 		t->usage_len = 0;
 		return;
 	}
-	t->usage = realloc(t->usage, (t->usage_len + 1) * sizeof *t->usage);
-	struct usage *u = &t->usage[t->usage_len++];
-	memset(u, 0, sizeof *u);
-	unsigned *fields[] = {&u->pid, &u->sm, &u->mem, &u->enc, &u->dec, &u->jpg, &u->ofa};
-	unsigned field = 0;
-	for (int i = 1; i < n; i++) {
-		if (!strcmp(words[i], "age") && i + 1 < n) {
-			u->age_us = parse_int(words[++i], 0) * 1000;
-		} else if (!strcmp(words[i], "stamp") && i + 1 < n) {
-			u->age_us = -1;
-			u->stamp = parse_uint(words[++i]);
-		} else if (field < sizeof fields / sizeof *fields) {
-			*fields[field++] = (unsigned)parse_uint(words[i]);
-		}
+	int count = n - 1;
+	const char *last = n > 2 ? words[n - 2] : "";
+	if (!strcmp(last, "age") || !strcmp(last, "stamp")) {
+		count -= 2;
+		if (!numbers(words, n, n - 1, 1, &when)) return;
+		u.age_us = *last == 'a' ? (int64_t)when * 1000 : -1;
+		u.stamp = when;
 	}
+	if (count != 5 && count != 7) {
+		note("too many or too few words", words[0]);
+		return;
+	}
+	if (!numbers(words, n, 1, count, d)) return;
+	u.pid = (unsigned)d[0];
+	u.sm = (unsigned)d[1];
+	u.mem = (unsigned)d[2];
+	u.enc = (unsigned)d[3];
+	u.dec = (unsigned)d[4];
+	u.jpg = (unsigned)d[5];
+	u.ofa = (unsigned)d[6];
+	t->usage = realloc(t->usage, (t->usage_len + 1) * sizeof *t->usage);
+	t->usage[t->usage_len++] = u;
 }
 
+/* page single|double ADDRESS STAMP */
 static void parse_page(struct table *t, char *const *words, int n)
 {
+	uint64_t d[2];
+	int twice = n > 1 && !strcmp(words[1], "double");
+	if (n != 4 || (!twice && strcmp(words[1], "single"))) {
+		note("page needs single or double, address and stamp", n > 1 ? words[1] : "");
+		return;
+	}
+	if (!numbers(words, n, 2, 2, d)) return;
 	t->pages = realloc(t->pages, (t->pages_len + 1) * sizeof *t->pages);
-	struct page *p = &t->pages[t->pages_len++];
-	p->cause = n > 1 && !strcmp(words[1], "double");
-	p->address = n > 2 ? parse_uint(words[2]) : 0;
-	p->stamp = n > 3 ? parse_uint(words[3]) : 0;
+	t->pages[t->pages_len++] = (struct page){(unsigned)twice, d[0], d[1]};
 }
 
 /* account PID GPU% MEM% MAXBYTES TIME_MS START_US RUNNING */
 static void parse_account(struct table *t, char *const *words, int n)
 {
+	uint64_t d[7];
+	if (n != 8) {
+		note("too many or too few words", words[0]);
+		return;
+	}
+	if (!numbers(words, n, 1, 7, d)) return;
 	t->accounting = realloc(t->accounting, (t->accounting_len + 1) * sizeof *t->accounting);
-	struct accounting *a = &t->accounting[t->accounting_len++];
-	memset(a, 0, sizeof *a);
-	if (n > 1) a->pid = (unsigned)parse_uint(words[1]);
-	if (n > 2) a->gpu = (unsigned)parse_uint(words[2]);
-	if (n > 3) a->mem = (unsigned)parse_uint(words[3]);
-	if (n > 4) a->max_bytes = parse_uint(words[4]);
-	if (n > 5) a->time_ms = parse_uint(words[5]);
-	if (n > 6) a->start_us = parse_uint(words[6]);
-	if (n > 7) a->running = (unsigned)parse_uint(words[7]);
+	t->accounting[t->accounting_len++] = (struct accounting){
+		.pid = (unsigned)d[0],
+		.gpu = (unsigned)d[1],
+		.mem = (unsigned)d[2],
+		.max_bytes = d[3],
+		.time_ms = d[4],
+		.start_us = d[5],
+		.running = (unsigned)d[6],
+	};
 }
 
 static void set_number(struct table *t, const char *key, uint64_t value)
@@ -267,30 +343,33 @@ static void set_word(struct table *t, const char *key, const char *value)
 }
 
 /* instance INDEX GI CI PROFILE: a MIG device, with all that follows from its profile. */
-static void parse_instance(struct gpu *g, char *const *words, int n, int line)
+static void parse_instance(struct gpu *g, char *const *words, int n)
 {
-	unsigned index = n > 1 ? (unsigned)parse_uint(words[1]) : MAX_MIG;
-	if (index >= MAX_MIG || n < 3) {
-		note(line, "instance needs an index below 14", n > 1 ? words[1] : "");
+	uint64_t index, ids[2];
+	if (!numbers(words, n, 1, 1, &index)) return;
+	if (index >= MAX_MIG) {
+		note("instance needs an index below 14", words[1]);
 		return;
 	}
 	struct table *m = &g->mig[index];
-	if (!strcmp(words[2], "none")) {
-		unsigned seed = m->seed;
-		memset(m, 0, sizeof *m);
-		m->seed = seed;
+	if (n == 3 && !strcmp(words[2], "none")) {
+		table_clear(m);
 		return;
 	}
-	if (n < 5) {
-		note(line, "instance needs GI, CI and a profile", words[2]);
+	if (n != 5) {
+		note("instance needs index, GI, CI and a profile", words[1]);
 		return;
 	}
 	unsigned slices = 1, gib = 10;
-	if (sscanf(words[4], "%ug.%ugb", &slices, &gib) != 2)
-		note(line, "profile is not like 1g.10gb", words[4]);
+	int end = -1;
+	if (!numbers(words, n, 2, 2, ids)) return;
+	if (sscanf(words[4], "%ug.%ugb%n", &slices, &gib, &end) != 2 || end < 0 || words[4][end]) {
+		note("profile is not like 1g.10gb", words[4]);
+		return;
+	}
 	m->present = 1;
-	set_number(m, "gi", parse_uint(words[2]));
-	set_number(m, "ci", parse_uint(words[3]));
+	set_number(m, "gi", ids[0]);
+	set_number(m, "ci", ids[1]);
 	set_word(m, "profile", words[4]);
 	set_number(m, "memory.total", (uint64_t)gib << 30);
 	set_number(m, "memory.reserved", 16 << 20);
@@ -308,78 +387,132 @@ static void parse_instance(struct gpu *g, char *const *words, int n, int line)
 	set_number(m, "attribute.cislices", slices);
 }
 
-static void parse_text(struct scenario *s, const char *text, int pass, struct gpu *model_of);
+/* mig on|off [on|off], current and pending, or mig error N */
+static void parse_mig(struct table *t, char *const *words, int n)
+{
+	uint64_t code, on[2];
+	if (n == 3 && !strcmp(words[1], "error")) {
+		if (numbers(words, n, 2, 1, &code)) table_set(t, "mig.current", words + 1, 2);
+		return;
+	}
+	for (int i = 1; i < n; i++) {
+		if (n > 3 || (strcmp(words[i], "on") && strcmp(words[i], "off"))) {
+			note("mig needs on or off, once or twice", words[i]);
+			return;
+		}
+		on[i - 1] = !strcmp(words[i], "on");
+	}
+	if (n < 2) {
+		note("mig needs on or off, once or twice", "");
+		return;
+	}
+	set_number(t, "mig.current", on[0]);
+	set_number(t, "mig.pending", on[n - 2]);
+	if (on[0] && !table_find(t, "mig.max")) set_number(t, "mig.max", 7);
+}
 
-static void apply_model(struct scenario *s, struct gpu *g, const char *name, int line)
+static const char *model_text(const char *name)
 {
 	for (int i = 0; models[i]; i += 2)
-		if (!strcmp(models[i], name)) {
-			table_clear(&g->table);
-			parse_text(s, models[i + 1], 0, g);
-			return;
-		}
-	note(line, "unknown model", name);
+		if (!strcmp(models[i], name)) return models[i + 1];
+	note("unknown model", name);
+	return NULL;
 }
 
-static void parse_device_line(struct gpu *g, struct table *t, char *const *words, int n, int line)
+static void parse_text(struct scenario *s, const char *text, int pass, struct gpu *model_of);
+
+static void apply_model(struct scenario *s, struct gpu *g, const char *name)
+{
+	const char *text = model_text(name);
+	if (!text) return;
+	table_clear(&g->table);
+	parse_text(s, text, 0, g);
+}
+
+static void set_key(struct table *t, int place, char *const *words, int n)
+{
+	const char *wrong = key_set(t, place, words, n);
+	char text[256] = "";
+	for (int i = 0; wrong && i < n; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), i ? " %s" : "%s", words[i]);
+	if (wrong) note(wrong, text);
+}
+
+/* parse_device_line reads a line about a MIG device, or about a GPU where mig is NO_INSTANCE. */
+static void parse_device_line(struct gpu *g, int mig, char *const *words, int n)
 {
 	const char *key = words[0];
-	if (!strcmp(key, "process") || !strcmp(key, "processes")) {
-		parse_process(t, words, n, line);
-	} else if (!strcmp(key, "usage")) {
+	int is_gpu = mig == NO_INSTANCE;
+	struct table *t = is_gpu ? &g->table : &g->mig[mig];
+	t->line = reading;
+	if (!strcmp(key, "process") || !strcmp(key, "processes"))
+		parse_process(t, words, n);
+	else if (!strcmp(key, "usage"))
 		parse_usage(t, words, n);
-	} else if (!strcmp(key, "page")) {
+	else if (is_gpu && !strcmp(key, "page"))
 		parse_page(t, words, n);
-	} else if (!strcmp(key, "account")) {
+	else if (is_gpu && !strcmp(key, "account"))
 		parse_account(t, words, n);
-	} else if (!strcmp(key, "instance")) {
-		parse_instance(g, words, n, line);
-	} else if (!strcmp(key, "mig") && n > 1) {
-		int on = !strcmp(words[1], "on");
-		if (!strcmp(words[1], "error")) {
-			table_set(t, "mig.current", words + 1, n - 1);
-			return;
-		}
-		set_number(t, "mig.current", (uint64_t)on);
-		set_number(t, "mig.pending",
-		           n > 2 ? (uint64_t)!strcmp(words[2], "on") : (uint64_t)on);
-		if (on && !table_find(t, "mig.max")) set_number(t, "mig.max", 7);
-	} else if (n > 1) {
-		table_set(t, key, words + 1, n - 1);
-	} else {
-		note(line, "no value for", key);
-	}
+	else if (is_gpu && !strcmp(key, "instance"))
+		parse_instance(g, words, n);
+	else if (is_gpu && !strcmp(key, "mig"))
+		parse_mig(t, words, n);
+	else
+		set_key(t, is_gpu ? GPU : MIG, words, n);
 }
 
-static void parse_gpu_line(struct scenario *s, char *const *words, int n, int pass, int line)
+/* parse_which reads N, A-B, all or N:INDEX; without GPUs "all" is the spare one. */
+static int parse_which(const struct scenario *s, const char *word, uint64_t *from, uint64_t *to, int *mig)
 {
+	uint64_t last = s->gpus ? s->gpus - 1 : 0, index;
+	const char *colon = strchr(word, ':');
+	char *end;
+	*mig = NO_INSTANCE;
+	*from = 0;
+	*to = last;
+	if (!strcmp(word, "all")) return 1;
+	if (!colon) return parse_range(word, from, to) && *to < s->gpus;
+	*from = *to = strtoull(word, &end, 10);
+	if (!isdigit((unsigned char)*word) || end != colon || !parse_whole(colon + 1, &index)) return 0;
+	*mig = index < MAX_MIG ? (int)index : MAX_MIG;
+	return *to < s->gpus && index < MAX_MIG;
+}
+
+static void parse_gpu_line(struct scenario *s, char *const *words, int n, int pass)
+{
+	uint64_t from, to;
+	int mig;
 	if (n < 3) {
-		note(line, "gpu line too short", n > 1 ? words[1] : "");
+		note("gpu line too short", n > 1 ? words[1] : "");
 		return;
 	}
 	int is_model = !strcmp(words[2], "model");
 	if (is_model != (pass == 1)) return;
-	uint64_t from = 0, to = s->gpus ? s->gpus - 1 : 0;
-	int mig = NO_INSTANCE;
-	if (!s->gpus) return;
-	if (strcmp(words[1], "all")) {
-		char *colon = strchr(words[1], ':');
-		if (colon) mig = (int)parse_int(colon + 1, MAX_MIG);
-		parse_range(words[1], &from, &to);
-		if (colon) to = from;
-	}
-	if (from >= s->gpus || mig >= MAX_MIG) {
-		note(line, "no such GPU", words[1]);
+	if (!parse_which(s, words[1], &from, &to, &mig)) {
+		note("no such GPU", words[1]);
 		return;
 	}
-	for (uint64_t i = from; i <= to && i < s->gpus; i++) {
-		struct gpu *g = &s->gpu[i];
-		if (is_model)
-			apply_model(s, g, n > 3 ? words[3] : "", line);
-		else
-			parse_device_line(g, mig == NO_INSTANCE ? &g->table : &g->mig[mig], words + 2,
-			                  n - 2, line);
+	if (is_model && (n != 4 || mig != NO_INSTANCE)) {
+		note("a GPU's model is one word", words[1]);
+		return;
 	}
+	for (uint64_t i = from; i <= to; i++) {
+		if (is_model)
+			apply_model(s, &s->gpu[i], words[3]);
+		else
+			parse_device_line(&s->gpu[i], mig, words + 2, n - 2);
+	}
+}
+
+/* gpus N */
+static void parse_gpus(struct scenario *s, char *const *words, int n)
+{
+	uint64_t count;
+	if (!numbers(words, n, 1, 1, &count)) return;
+	if (n > 2 || count > MAX_GPUS)
+		note("gpus needs a number, at most 256", words[n - 1]);
+	else
+		s->gpus = (unsigned)count;
 }
 
 /* next_word cuts the next word off a line; NULL at its end. */
@@ -395,43 +528,70 @@ static char *next_word(char **line)
 }
 
 /*
- * parse_text reads all lines: at pass 0 what concerns no GPU, at pass 1 models,
- * at pass 2 the other lines of GPUs. The text of a model has those alone,
- * without their first two words.
+ * parse_line reads a line at its pass: 0 for what concerns the library, 1 for
+ * models, 2 for GPUs, faults and events.
  */
+static void parse_line(struct scenario *s, char *const *words, int n, int pass)
+{
+	const char *first = words[0];
+	if (!strcmp(first, "gpu")) {
+		if (pass > 0) parse_gpu_line(s, words, n, pass);
+	} else if (!strcmp(first, "fault")) {
+		if (pass == 2) parse_fault(s, words, n);
+	} else if (!strcmp(first, "event")) {
+		if (pass == 2) parse_event(s, words, n);
+	} else if (pass > 0) {
+		return;
+	} else if (!strcmp(first, "gpus")) {
+		parse_gpus(s, words, n);
+	} else if (!strcmp(first, "model")) {
+		if (n != 2)
+			note("model needs one name", n > 1 ? words[1] : "");
+		else if (model_text(words[1]))
+			table_set(&s->global, first, words + 1, 1);
+	} else {
+		set_key(&s->global, LIBRARY, words, n);
+	}
+}
+
+/* parse_text reads all lines; the text of a model has those of GPUs alone, without "gpu N". */
 static void parse_text(struct scenario *s, const char *text, int pass, struct gpu *model_of)
 {
 	char *copy = strdup(text), *next = copy;
-	int line = 0;
+	int line = 0, before = reading;
 	char **words = calloc(MAX_WORDS, sizeof *words);
 	while (next) {
 		char *start = next;
 		next = strchr(start, '\n');
 		if (next) *next++ = 0;
-		line++;
+		reading = model_of ? 0 : ++line;
 		int n = 0;
-		for (char *w; n < MAX_WORDS && (w = next_word(&start)) && *w != '#';) words[n++] = w;
-		if (n == 0) continue;
-		if (model_of) {
-			parse_device_line(model_of, &model_of->table, words, n, line);
-		} else if (!strcmp(words[0], "gpus")) {
-			if (pass == 0 && n > 1) s->gpus = (unsigned)parse_uint(words[1]);
-			if (s->gpus > MAX_GPUS) s->gpus = MAX_GPUS;
-		} else if (!strcmp(words[0], "gpu")) {
-			if (pass > 0) parse_gpu_line(s, words, n, pass, line);
-		} else if (pass == 0) {
-			if (!strcmp(words[0], "fault"))
-				parse_fault(s, words, n, line);
-			else if (!strcmp(words[0], "event"))
-				parse_event(s, words, n);
-			else if (n > 1)
-				table_set(&s->global, words[0], words + 1, n - 1);
-			else
-				note(line, "no value for", words[0]);
-		}
+		char *word;
+		while ((word = next_word(&start)) && *word != '#' && n < MAX_WORDS) words[n++] = word;
+		if (n == MAX_WORDS)
+			note("too many words", words[0]);
+		else if (n > 0 && model_of)
+			parse_device_line(model_of, NO_INSTANCE, words, n);
+		else if (n > 0)
+			parse_line(s, words, n, pass);
 	}
+	reading = before;
 	free(words);
 	free(copy);
+}
+
+/* check_instances notes lines about MIG devices that are not there. */
+static void check_instances(struct scenario *s)
+{
+	for (unsigned i = 0; i < s->gpus; i++)
+		for (unsigned m = 0; m < MAX_MIG; m++) {
+			struct table *t = &s->gpu[i].mig[m];
+			char which[32];
+			reading = t->line;
+			snprintf(which, sizeof which, "%u:%u", i, m);
+			if (reading && !t->present) note("no such MIG device", which);
+		}
+	reading = 0;
 }
 
 /* number_gpus fills in what must differ between GPUs and was not written. */
@@ -509,6 +669,9 @@ void scenario_refresh(int force)
 	s->gpus = 2;
 	s->serial = ++serial;
 	s->loaded_us = now ? now->loaded_us : clock;
+	size_t lines = 2;
+	for (const char *c = text; c && *c; c++) lines += *c == '\n';
+	noted = calloc(1, lines);
 	parse_text(s, text ? text : "", 0, NULL);
 	s->gpu = calloc(s->gpus + 1, sizeof *s->gpu);
 	for (unsigned i = 0; i < s->gpus; i++) {
@@ -518,10 +681,12 @@ void scenario_refresh(int force)
 	}
 	struct value *model = table_find(&s->global, "model");
 	for (unsigned i = 0; i < s->gpus; i++)
-		apply_model(s, &s->gpu[i], model ? model->text : "h100", 0);
+		apply_model(s, &s->gpu[i], model ? model->text : "h100");
 	parse_text(s, text ? text : "", 1, NULL);
 	parse_text(s, text ? text : "", 2, NULL);
+	check_instances(s);
 	number_gpus(s);
+	free(noted);
 	free(text);
 	stamp = found;
 	now = s;

@@ -1,5 +1,4 @@
 /* Values that stand still or move, and the tables that hold them. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,46 +6,75 @@
 
 #include "fake.h"
 
-int64_t parse_int(const char *s, int64_t fallback)
+int parse_whole(const char *s, uint64_t *n)
 {
+	static const char *const units[] = {"", "KiB", "MiB", "GiB"};
 	char *end;
-	int64_t n = strtoll(s, &end, 0);
-	return end == s || *end ? fallback : n;
-}
-
-/* parse_uint knows "none" for all ones and the suffixes KiB, MiB, GiB. */
-uint64_t parse_uint(const char *s)
-{
-	char *end;
-	if (!strcmp(s, "none")) return UINT64_MAX;
-	if (s[0] == '-') return (uint64_t)strtoll(s, &end, 0);
-	uint64_t n = strtoull(s, &end, 0);
-	if (!strcmp(end, "KiB")) n <<= 10;
-	if (!strcmp(end, "MiB")) n <<= 20;
-	if (!strcmp(end, "GiB")) n <<= 30;
-	return n;
-}
-
-/* number_word accepts what parse_uint and strtod read in full. */
-static int number_word(const char *s, uint64_t *u, double *d)
-{
-	char *end;
-	*u = parse_uint(s);
-	*d = (double)(int64_t)*u;
-	if (s[0] != '-') *d = (double)*u;
+	*n = UINT64_MAX;
 	if (!strcmp(s, "none")) return 1;
-	strtoull(s, &end, 0);
-	if (end == s) return 0;
-	if (!*end || !strcmp(end, "KiB") || !strcmp(end, "MiB") || !strcmp(end, "GiB")) return 1;
-	*d = strtod(s, &end);
+	*n = s[0] == '-' ? (uint64_t)strtoll(s, &end, 0) : strtoull(s, &end, 0);
+	for (unsigned i = 0; end != s && i < sizeof units / sizeof *units; i++) {
+		if (strcmp(end, units[i])) continue;
+		*n <<= 10 * i;
+		return 1;
+	}
+	return 0;
+}
+
+int number_word(const char *s, uint64_t *whole, double *real)
+{
+	char *end;
+	if (parse_whole(s, whole)) {
+		*real = s[0] == '-' ? (double)(int64_t)*whole : (double)*whole;
+		return 1;
+	}
+	*real = strtod(s, &end);
 	if (end == s || *end) return 0;
-	*u = *d < 0 ? (uint64_t)(int64_t)*d : (uint64_t)*d;
+	*whole = *real < 0 ? (uint64_t)(int64_t)*real : (uint64_t)*real;
 	return 1;
 }
 
-static double real_word(char *const *words, int n, int i, double fallback)
+/* real_words reads all words as real numbers; 0 when one is none. */
+static int real_words(char *const *words, int n, double *out)
 {
-	return i < n ? strtod(words[i], NULL) : fallback;
+	for (int i = 0; i < n; i++) {
+		char *end;
+		out[i] = strtod(words[i], &end);
+		if (end == words[i] || *end) return 0;
+	}
+	return 1;
+}
+
+/* parse_moving reads the numbers behind the word of a moving value; 0 when they are none. */
+static int parse_moving(struct value *v, const char *word, char *const *words, int n)
+{
+	double d[4];
+	if (!strcmp(word, "list")) {
+		v->list = calloc((size_t)n + 1, sizeof *v->list);
+		v->list_len = n;
+		v->kind = VALUE_LIST;
+		return n > 0 && real_words(words, n, v->list);
+	}
+	if (n < 1 || n > 4 || !real_words(words, n, d)) return 0;
+	if (!strcmp(word, "walk") && n != 2) {
+		v->kind = VALUE_WALK;
+		v->step = d[0];
+		v->low = n > 1 ? d[1] : 0;
+		v->high = n > 1 ? d[2] : 100;
+		v->real = n > 3 ? d[3] : (v->low + v->high) / 2;
+	} else if (!strcmp(word, "sine") && n == 3) {
+		v->kind = VALUE_SINE;
+		v->low = d[0];
+		v->high = d[1];
+		v->step = d[2];
+	} else if ((!strcmp(word, "ramp") || !strcmp(word, "counter")) && n == 2) {
+		v->kind = *word == 'r' ? VALUE_RAMP : VALUE_COUNTER;
+		v->real = d[0];
+		v->step = d[1];
+	} else {
+		return 0;
+	}
+	return 1;
 }
 
 void parse_value(struct value *v, char *const *words, int n)
@@ -60,38 +88,15 @@ void parse_value(struct value *v, char *const *words, int n)
 		strcat(v->text, words[i]);
 	}
 	if (n == 0) return;
-	if (!strcmp(words[0], "error")) {
+	uint64_t code;
+	if (n == 2 && !strcmp(words[0], "error") && parse_whole(words[1], &code)) {
 		v->kind = VALUE_ERROR;
-		v->code = n > 1 ? (int)parse_int(words[1], 999) : 999;
-	} else if (!strcmp(words[0], "unset")) {
+		v->code = (int)code;
+	} else if (n == 1 && !strcmp(words[0], "unset")) {
 		v->kind = VALUE_NONE;
-	} else if (!strcmp(words[0], "walk") && n > 1) {
-		v->kind = VALUE_WALK;
-		v->step = real_word(words, n, 1, 1);
-		v->low = real_word(words, n, 2, 0);
-		v->high = real_word(words, n, 3, 100);
-		v->real = real_word(words, n, 4, (v->low + v->high) / 2);
-	} else if (!strcmp(words[0], "sine") && n > 3) {
-		v->kind = VALUE_SINE;
-		v->low = real_word(words, n, 1, 0);
-		v->high = real_word(words, n, 2, 100);
-		v->step = real_word(words, n, 3, 60);
-	} else if (!strcmp(words[0], "list") && n > 1) {
-		v->kind = VALUE_LIST;
-		v->list_len = n - 1;
-		v->list = calloc((size_t)n, sizeof *v->list);
-		for (int i = 1; i < n; i++) v->list[i - 1] = strtod(words[i], NULL);
-	} else if (!strcmp(words[0], "ramp") && n > 2) {
-		v->kind = VALUE_RAMP;
-		v->real = real_word(words, n, 1, 0);
-		v->step = real_word(words, n, 2, 1);
-	} else if (!strcmp(words[0], "counter") && n > 2) {
-		v->kind = VALUE_COUNTER;
-		v->real = real_word(words, n, 1, 0);
-		v->step = real_word(words, n, 2, 1);
 	} else if (n == 1 && number_word(words[0], &v->number, &v->real)) {
 		v->kind = VALUE_NUMBER;
-	} else {
+	} else if (!parse_moving(v, words[0], words + 1, n - 1)) {
 		v->kind = VALUE_TEXT;
 	}
 }
@@ -118,19 +123,26 @@ struct value *table_find(struct table *t, const char *key)
 	return NULL;
 }
 
-void table_set(struct table *t, const char *key, char *const *words, int n)
+void table_put(struct table *t, const char *key, struct value v)
 {
-	struct value *v = table_find(t, key);
-	if (!v) {
+	struct value *place = table_find(t, key);
+	if (!place) {
 		struct entry **bucket = &t->buckets[hash_text(key) % TABLE_BUCKETS];
 		struct entry *e = calloc(1, sizeof *e + strlen(key) + 1);
 		strcpy(e->key, key);
 		e->next = *bucket;
 		*bucket = e;
-		v = &e->value;
+		place = &e->value;
 	}
-	parse_value(v, words, n);
-	v->seed = hash_text(key) ^ mix(t->seed);
+	*place = v;
+	place->seed = hash_text(key) ^ mix(t->seed);
+}
+
+void table_set(struct table *t, const char *key, char *const *words, int n)
+{
+	struct value v;
+	parse_value(&v, words, n);
+	table_put(t, key, v);
 }
 
 void table_clear(struct table *t)
