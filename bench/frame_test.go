@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
@@ -182,6 +183,7 @@ func (s *tcellScreen) frame(t int) {
 	s.s.Show()
 }
 
+// writers begin with ours, which the others are compared with.
 var writers = []struct {
 	name string
 	open func(tb testing.TB, out io.Writer, w, h int) renderer
@@ -222,6 +224,43 @@ func BenchmarkFrame(b *testing.B) {
 			for b.Loop() {
 				t++
 				paint(t, size[0], size[1], func(_, _ int, r rune, _ pen) { sum += int(r) })
+			}
+		})
+	}
+}
+
+// BenchmarkFrameRatio lets the writers take turns at the same frame, so that a
+// busy machine slows all of them, and prints how much more time and how many more
+// bytes than ours the others take. Painting is part of each time, which brings
+// the ratios nearer to 1.
+func BenchmarkFrameRatio(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
+			outs, screens := make([]counter, len(writers)), make([]renderer, len(writers))
+			took := make([]time.Duration, len(writers))
+			for i, w := range writers {
+				screens[i] = w.open(b, &outs[i], size[0], size[1])
+				screens[i].frame(0)
+				screens[i].frame(1)
+				outs[i].n = 0
+			}
+			t := 1
+			for b.Loop() {
+				t++
+				for i, s := range screens {
+					begin := time.Now()
+					s.frame(t)
+					took[i] += time.Since(begin)
+				}
+			}
+			b.ReportMetric(0, "ns/op") // of all of them together: says nothing
+			for i, w := range writers {
+				if i == 0 {
+					b.ReportMetric(float64(outs[i].n)/float64(t-1), "ours-bytes/frame")
+					continue
+				}
+				b.ReportMetric(float64(took[i])/float64(took[0]), w.name+"/ours-time")
+				b.ReportMetric(float64(outs[i].n)/float64(outs[0].n), w.name+"/ours-bytes")
 			}
 		})
 	}

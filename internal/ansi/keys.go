@@ -42,6 +42,8 @@ const (
 	KeyF12
 	KeyCtrlC
 	KeyCtrlL
+	KeyCtrlU
+	KeyCtrlW
 	KeyCtrlZ
 	KeyMouse // Event.Button at Event.X, Event.Y
 )
@@ -181,26 +183,36 @@ func (p *Parser) control(c byte, alt bool) {
 	if alt {
 		m = ModAlt
 	}
-	switch c {
-	case '\r', '\n':
+	switch {
+	case c == '\r' || c == '\n':
 		p.key(KeyEnter, m)
-	case '\t':
+	case c == '\t':
 		p.key(KeyTab, m)
-	case 0x7f, '\b':
+	case c == 0x7f || c == '\b':
 		p.key(KeyBackspace, m)
-	case 3:
-		p.key(KeyCtrlC, m)
-	case 12:
-		p.key(KeyCtrlL, m)
-	case 26:
-		p.key(KeyCtrlZ, m)
-	case 0:
-		p.emit(Event{Key: KeyCtrl, Rune: ' ', Mod: m})
+	case c == 0:
+		p.ctrl(' ', m)
+	case c > 26:
+		p.ctrl(rune(c)+0x40, m)
 	default:
-		r := rune(c) + 0x60
-		if c > 26 {
-			r = rune(c) + 0x40
-		}
+		p.ctrl(rune(c)+0x60, m)
+	}
+}
+
+// ctrl takes Ctrl with a small letter or a sign.
+func (p *Parser) ctrl(r rune, m Mod) {
+	switch r {
+	case 'c':
+		p.key(KeyCtrlC, m)
+	case 'l':
+		p.key(KeyCtrlL, m)
+	case 'u':
+		p.key(KeyCtrlU, m)
+	case 'w':
+		p.key(KeyCtrlW, m)
+	case 'z':
+		p.key(KeyCtrlZ, m)
+	default:
 		p.emit(Event{Key: KeyCtrl, Rune: r, Mod: m})
 	}
 }
@@ -477,16 +489,7 @@ func (p *Parser) code(r int, m Mod) {
 		if r >= 'A' && r <= 'Z' {
 			r += 'a' - 'A'
 		}
-		switch rest := m &^ (ModCtrl | ModShift); r {
-		case 'c':
-			p.key(KeyCtrlC, rest)
-		case 'l':
-			p.key(KeyCtrlL, rest)
-		case 'z':
-			p.key(KeyCtrlZ, rest)
-		default:
-			p.emit(Event{Key: KeyCtrl, Rune: rune(r), Mod: rest})
-		}
+		p.ctrl(rune(r), m&^(ModCtrl|ModShift))
 	case m&ModAlt != 0:
 		p.emit(Event{Key: KeyAlt, Rune: rune(r)})
 	default:

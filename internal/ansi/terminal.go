@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -34,17 +33,34 @@ const (
 // goroutine.
 type Terminal struct {
 	out    *os.File
-	in     *os.File // nil: no keys
-	opened bool     // in was opened here
+	own    nonblocking // the same terminal as out; nil: there is only out
+	in     *os.File    // nil: no keys
+	opened bool        // in was opened here
 
-	lock    chan struct{} // held while writing or changing modes
+	lock   chan struct{} // held while writing or changing modes; guards what follows
+	rest   []byte        // what the terminal has not taken yet
+	failed error         // of sending the rest
+
 	mu      sync.Mutex    // guards what follows
+	busy    chan struct{} // closed when the rest is gone; nil: there is none
 	entered bool
 	closed  bool
 	mouse   bool
 	saved   []byte
 	set     []byte
 	err     error
+}
+
+// nonblocking is an open file of its own for a terminal, since a mode of the file
+// that the program was started with would hold for the shell too.
+type nonblocking interface {
+	// write writes what the terminal takes at once, which may be nothing.
+	write(b []byte) (n int, err error)
+	// wait waits until the terminal takes something, but no longer than d.
+	wait(d time.Duration) error
+	// discard takes back what was written and is not on its way yet.
+	discard()
+	close()
 }
 
 // Modes is what another process needs to restore a terminal: plain data that
@@ -65,7 +81,7 @@ func Open(in, out *os.File) (*Terminal, error) {
 	if !IsTerminal(out) {
 		return nil, fmt.Errorf("opening the terminal: %w", ErrNotTerminal)
 	}
-	t := &Terminal{out: out, lock: make(chan struct{}, 1)}
+	t := &Terminal{out: out, own: openOwn(out), lock: make(chan struct{}, 1)}
 	if IsTerminal(in) {
 		t.in = in
 	} else if f := openKeys(); f != nil {
@@ -134,19 +150,43 @@ func (t *Terminal) Enter(mouse bool) error {
 	t.mu.Lock()
 	t.entered, t.mouse, t.saved, t.set = true, mouse, saved, set
 	t.mu.Unlock()
-	s := enterSequence
-	if mouse {
-		s += mouseOn
-	}
-	if _, err := io.WriteString(t.out, s); err != nil {
+	t.failed = nil
+	if err := t.ask(mouse); err != nil {
 		t.leave()
 		return fmt.Errorf("entering the screen: %w", err)
 	}
 	return nil
 }
 
-// Leave undoes Enter. A second call does nothing. A terminal that takes no
-// output delays it by a second or two, not more.
+// ask sends what a live screen needs.
+func (t *Terminal) ask(mouse bool) error {
+	s := enterSequence
+	if mouse {
+		s += mouseOn
+	}
+	return t.send([]byte(s))
+}
+
+// Resume sets again what Enter has set, the mouse included, since others may have
+// changed it: call it on SIGCONT, which follows a SIGSTOP that nobody saw coming.
+// Before Enter and after Leave it does nothing. Invalidate the Writer afterwards.
+func (t *Terminal) Resume() error {
+	defer t.acquire(0)()
+	t.mu.Lock()
+	entered, mouse, set := t.entered, t.mouse, t.set
+	t.mu.Unlock()
+	if !entered {
+		return nil
+	}
+	if err := errors.Join(t.putModes(set), t.ask(mouse)); err != nil {
+		return fmt.Errorf("resuming the screen: %w", err)
+	}
+	return nil
+}
+
+// Leave undoes Enter. A second call does nothing. What a slow terminal has not
+// taken yet is dropped. One that takes no output delays it by a second or two, not
+// more.
 func (t *Terminal) Leave() error {
 	defer t.acquire(patience)()
 	return t.leave()
@@ -156,9 +196,14 @@ func (t *Terminal) leave() error {
 	t.mu.Lock()
 	entered, mouse, saved := t.entered, t.mouse, t.saved
 	t.entered, t.saved, t.set = false, nil, nil
+	busy := t.busy
 	t.mu.Unlock()
 	if !entered {
 		return nil
+	}
+	if busy != nil {
+		t.own.discard()
+		t.drop()
 	}
 	err := writeSoon(t.out, []byte(leaveSequence), patience)
 	if mouse {
@@ -175,7 +220,13 @@ func (t *Terminal) Close() error {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	return t.Leave()
+	defer t.acquire(patience)()
+	err := t.leave()
+	if t.own != nil {
+		t.own.close()
+		t.own = nil
+	}
+	return err
 }
 
 // SetMouse asks for mouse reports or ends them.
@@ -198,21 +249,108 @@ func (t *Terminal) setMouse(on bool) error {
 	if on {
 		s = mouseOn
 	}
-	_, err := io.WriteString(t.out, s)
-	return err
+	return t.send([]byte(s))
 }
 
 // Write sends a frame. Before Enter and after Leave it is dropped, so that no
 // frame ends up on the user's own screen.
+//
+// On Linux it returns at once: what a slow terminal does not take is sent while
+// the program does other things, and Busy tells for how long; a second frame
+// waits for the first. An error of that is returned by the next call. Elsewhere,
+// and where the terminal cannot be opened anew, Write waits for the terminal.
 func (t *Terminal) Write(b []byte) (int, error) {
+	for {
+		busy, err := t.write(b)
+		if err != nil {
+			return 0, err
+		}
+		if busy == nil {
+			return len(b), nil
+		}
+		<-busy
+	}
+}
+
+func (t *Terminal) write(b []byte) (busy <-chan struct{}, err error) {
 	defer t.acquire(0)()
 	t.mu.Lock()
-	entered := t.entered
+	entered, busy := t.entered, t.busy
 	t.mu.Unlock()
-	if !entered {
-		return len(b), nil
+	switch {
+	case !entered:
+		return nil, nil
+	case busy != nil:
+		return busy, nil
+	case t.failed != nil:
+		return nil, t.failed
 	}
-	return t.out.Write(b)
+	return nil, t.send(b)
+}
+
+// Busy returns nil when the terminal has taken all that was written, else a
+// channel that is closed once it has. Who makes no frame meanwhile waits for
+// nothing, and sends the newest one next. What lies on the way behind the
+// terminal, as in the buffers of ssh, nobody here can see.
+func (t *Terminal) Busy() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.busy
+}
+
+// send writes b, behind what the terminal has not taken yet.
+func (t *Terminal) send(b []byte) error {
+	if t.own == nil {
+		_, err := t.out.Write(b)
+		return err
+	}
+	if len(t.rest) == 0 {
+		n, err := t.own.write(b)
+		if err != nil || n == len(b) {
+			return err
+		}
+		b = b[n:]
+	}
+	t.rest = append(t.rest, b...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy == nil {
+		t.busy = make(chan struct{})
+		go t.sendRest(t.own)
+	}
+	return nil
+}
+
+// sendRest ends when the rest is sent or dropped. The waits are bounded, so that
+// it notices the latter.
+func (t *Terminal) sendRest(own nonblocking) {
+	for more := true; more; {
+		err := own.wait(time.Second)
+		release := t.acquire(0)
+		if n := 0; err == nil && len(t.rest) > 0 {
+			n, err = own.write(t.rest)
+			t.rest = t.rest[n:]
+		}
+		if err != nil && len(t.rest) > 0 {
+			t.failed = err
+			t.rest = nil
+		}
+		if more = len(t.rest) > 0; !more {
+			t.drop()
+		}
+		release()
+	}
+}
+
+// drop drops what the terminal has not taken.
+func (t *Terminal) drop() {
+	t.rest = nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy != nil {
+		close(t.busy)
+		t.busy = nil
+	}
 }
 
 // Modes returns what RestoreFrom needs. Take it after each Enter.

@@ -2,6 +2,9 @@ package ansi
 
 import (
 	"errors"
+	"os"
+	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,3 +45,42 @@ func sigaction(sig unix.Signal, set, old *[128]byte) error {
 	}
 	return nil
 }
+
+// ownTTY is a descriptor that does not block.
+type ownTTY int
+
+func openOwn(f *os.File) nonblocking {
+	path := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	var fd int
+	err := again(func() (err error) {
+		fd, err = unix.Open(path, unix.O_WRONLY|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return ownTTY(fd)
+}
+
+func (fd ownTTY) write(b []byte) (n int, err error) {
+	err = again(func() (err error) {
+		n, err = unix.Write(int(fd), b)
+		return err
+	})
+	if err == unix.EAGAIN {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, &os.PathError{Op: "write", Path: "terminal", Err: err}
+	}
+	return n, nil
+}
+
+func (fd ownTTY) wait(d time.Duration) error {
+	_, _, err := ready(int(fd), true, -1, d)
+	return err
+}
+
+func (fd ownTTY) discard() { unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCOFLUSH) }
+
+func (fd ownTTY) close() { unix.Close(int(fd)) }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,6 +70,7 @@ func suspend() {
 	tstp := make(chan os.Signal, 1)
 	signal.Notify(tstp, unix.SIGTSTP)
 	check(t.Enter(false))
+	check(t.SetMouse(true))
 	report("entered")
 	<-tstp // as from Ctrl+Z
 	check(t.Suspend())
@@ -291,10 +293,7 @@ func TestLeaveWithAStuckTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.written(t, "\x1b[?2004h")
-	// Stop the output, as a slow line would.
-	if err := unix.IoctlSetInt(int(p.slave.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
-		t.Fatal(err)
-	}
+	p.flow(t, unix.TCOOFF)
 	stuck := make(chan struct{})
 	go func() {
 		defer close(stuck)
@@ -313,8 +312,155 @@ func TestLeaveWithAStuckTerminal(t *testing.T) {
 	if p.raw(t) {
 		t.Error("the modes were not restored")
 	}
-	unix.IoctlSetInt(int(p.slave.Fd()), unix.TCXONC, unix.TCOON)
+	p.flow(t, unix.TCOON)
 	<-stuck
+}
+
+// flow stops the output of the terminal, as a slow line does, or lets it go on.
+func (p *pty) flow(t *testing.T, action int) {
+	t.Helper()
+	if err := unix.IoctlSetInt(int(p.slave.Fd()), unix.TCXONC, action); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A terminal that takes nothing for a while holds up neither the program nor its
+// keys; what was begun is completed before anything else is sent.
+func TestASlowTerminal(t *testing.T) {
+	p := newPTY(t)
+	term, err := Open(p.slave, p.slave)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer term.Close()
+	if term.own == nil {
+		t.Fatal("the terminal could not be opened anew")
+	}
+	if err := term.Enter(false); err != nil {
+		t.Fatal(err)
+	}
+	p.written(t, enterSequence)
+	if term.Busy() != nil {
+		t.Error("a terminal that has taken everything is busy")
+	}
+	p.flow(t, unix.TCOOFF)
+	frame := bytes.Repeat([]byte("0123456789abcde\n"), 1<<12)
+	if n, err := term.Write(frame); n != len(frame) || err != nil {
+		t.Fatal(n, err)
+	}
+	busy := term.Busy()
+	if busy == nil {
+		t.Fatal("a terminal that takes nothing is not busy")
+	}
+	keys := term.Keys(t.Context())
+	io.WriteString(p.master, "q")
+	if e := <-keys; e.Rune != 'q' {
+		t.Errorf("got %+v, want q", e)
+	}
+	if err := term.SetMouse(true); err != nil {
+		t.Error(err)
+	}
+	p.flow(t, unix.TCOON)
+	<-busy
+	if _, err := term.Write([]byte("the next frame")); err != nil {
+		t.Error(err)
+	}
+	if got := p.written(t, "the next frame"); got != enterSequence+string(frame)+mouseOn+"the next frame" {
+		t.Errorf("the terminal got %d bytes in another order", len(got))
+	}
+}
+
+// A frame on its way does not delay the end, and nothing of it comes after. The
+// terminal reads nothing until the screen was left.
+func TestLeaveInTheMiddleOfAFrame(t *testing.T) {
+	p := newPTY(t)
+	p.mu.Lock()
+	term, err := Open(p.slave, p.slave)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := term.Enter(false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := term.Write(bytes.Repeat([]byte("x"), 1<<24)); err != nil {
+		t.Fatal(err)
+	}
+	if err := term.Close(); err != nil {
+		t.Error(err)
+	}
+	if term.Busy() != nil {
+		t.Error("something is still on its way")
+	}
+	p.mu.Unlock()
+	if got := p.written(t, leaveSequence); strings.Count(got, leaveSequence) != 1 {
+		t.Error("the screen was left more than once")
+	}
+}
+
+// A write that fails is told by a later call at the latest.
+func TestWritingToATerminalThatWentAway(t *testing.T) {
+	p := newPTY(t)
+	term, err := Open(p.slave, p.slave)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := term.Enter(false); err != nil {
+		t.Fatal(err)
+	}
+	p.written(t, enterSequence)
+	p.flow(t, unix.TCOOFF)
+	if _, err := term.Write([]byte("frame")); err != nil {
+		t.Fatal(err)
+	}
+	p.master.Close()
+	if busy := term.Busy(); busy != nil {
+		<-busy
+	}
+	if _, err := term.Write([]byte("frame")); !errors.Is(err, unix.EIO) {
+		t.Errorf("got %v, want an input/output error", err)
+	}
+}
+
+// A shell that took the terminal while the program was stopped by force has left
+// its own modes.
+func TestResume(t *testing.T) {
+	p := newPTY(t)
+	before := p.modes(t)
+	term, err := Open(p.slave, p.slave)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := term.Resume(); err != nil {
+		t.Error(err)
+	}
+	if err := term.Enter(true); err != nil {
+		t.Fatal(err)
+	}
+	modes := term.Modes()
+	if err := unix.IoctlSetTermios(int(p.slave.Fd()), unix.TCSETS, before); err != nil {
+		t.Fatal(err)
+	}
+	if err := term.Resume(); err != nil {
+		t.Error(err)
+	}
+	if !p.raw(t) {
+		t.Error("not raw after Resume")
+	}
+	if now := term.Modes(); !reflect.DeepEqual(now, modes) {
+		t.Errorf("the modes to restore became %+v, from %+v", now, modes)
+	}
+	if err := term.Leave(); err != nil {
+		t.Error(err)
+	}
+	if err := term.Resume(); err != nil {
+		t.Error(err)
+	}
+	if now := p.modes(t); *now != *before {
+		t.Errorf("modes %+v, want %+v", now, before)
+	}
+	if got, want := p.written(t, leaveSequence), enterSequence+mouseOn+enterSequence+mouseOn+leaveSequence; got != want {
+		t.Errorf("the terminal got\n%q, want\n%q", got, want)
+	}
 }
 
 func TestKeysOfATerminal(t *testing.T) {
@@ -516,7 +662,7 @@ func TestSuspend(t *testing.T) {
 	if !p.raw(t) {
 		t.Error("not raw after it was continued")
 	}
-	p.written(t, enterSequence)
+	p.written(t, enterSequence+mouseOn)
 	p.suspend(t) // the signal is the program's again
 	expect("ended 0")
 	if now := p.modes(t); *now != *before {

@@ -11,6 +11,8 @@ import (
 
 func openKeys() *os.File { return nil }
 
+func openOwn(*os.File) nonblocking { return nil }
+
 func (t *Terminal) getModes() ([]byte, error) { return nil, errors.ErrUnsupported }
 
 func (t *Terminal) putModes([]byte) error { return errors.ErrUnsupported }

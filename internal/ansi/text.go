@@ -15,7 +15,7 @@ var narrow = runewidth.Condition{StrictEmojiNeutral: true}
 
 // hidden reports whether r is never printed: control characters, format
 // characters (bidi controls, joiners, soft hyphen, tags), line separators,
-// variation selectors and fillers.
+// variation selectors, fillers and code points that are no characters.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20:
@@ -31,7 +31,8 @@ func hidden(r rune) bool {
 	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5,
 		r >= 0x180b && r <= 0x180f, r == 0x2028, r == 0x2029, r >= 0x2060 && r <= 0x206f, r == 0x3164,
 		r >= 0xfe00 && r <= 0xfe0f, r == 0xffa0, r >= 0xfff0 && r <= 0xfffb,
-		r >= 0xe0000 && r <= 0xe0fff:
+		r >= 0xe0000 && r <= 0xe0fff,
+		r >= 0xfdd0 && r <= 0xfdef, r&0xfffe == 0xfffe:
 		return true
 	}
 	return unicode.Is(unicode.Cf, r)

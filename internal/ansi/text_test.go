@@ -19,6 +19,7 @@ func TestClean(t *testing.T) {
 		{"x\u2028y\u2029z", "xyz"},
 		{"\u202eevil\u202c \u2066iso\u2069\u200e\u200f\u061c", "evil iso"},
 		{"zero\u200bwidth\u200c\u200d\ufeff\u2060\u00ad\ufe0f", "zerowidth"},
+		{"non\ufdd0\uffff\U0010fffechar", "nonchar"},
 		{"tag\U000e0041\U000e007f", "tag"},
 		{"bad\xff\xfe", "bad??"},
 		{"cut\xe6\xbc", "cut??"},

@@ -130,9 +130,28 @@ func (w *Writer) line(row, old []cell, x, y int) {
 		}
 		w.bridge(row, x, y)
 		w.move(x, y)
-		w.put(&row[x])
-		x += int(row[x].w)
+		c := &row[x]
+		w.put(c)
+		x += int(c.w)
+		// Where the terminal draws it wider than expected, it has covered cells
+		// behind it.
+		for i := x; i < min(x+excess(c), len(row)); i++ {
+			if row[i] == old[i] {
+				old[i] = unknownCell
+				end = max(end, i+1)
+			}
+		}
 	}
+}
+
+// excess is how many cells more than the frame some terminal needs for c: one
+// for a character of disputed width, one for each mark that it does not combine.
+func excess(c *cell) int {
+	n := utf8.RuneCountInString(markTable.text(c.marks))
+	if c.w == 1 && !plain(c.r) {
+		n++
+	}
+	return n
 }
 
 // fits reports whether c can be printed with the pen as it is.
@@ -303,11 +322,10 @@ func (w *Writer) setPen(c *cell) {
 	w.pen = to
 }
 
-// put prints a cell at the cursor. Behind a character whose width terminals
-// disagree about, and at the right edge, the cursor is unknown.
+// put prints a cell at the cursor. Behind a wide character and one whose width
+// terminals disagree about, and at the right edge, the cursor is unknown.
 func (w *Writer) put(c *cell) {
 	w.setPen(c)
-	sure := plain(c.r) && c.marks == 0
 	if c.w == 2 && !surelyWide(c.r) {
 		// Where the terminal draws it narrow, no old half may show behind it.
 		w.buf = append(w.buf, "  "...)
@@ -318,7 +336,7 @@ func (w *Writer) put(c *cell) {
 		w.buf = append(w.buf, markTable.text(c.marks)...)
 	}
 	w.cx += int(c.w)
-	if !sure || w.cx >= w.w {
+	if !plain(c.r) || c.marks != 0 || w.cx >= w.w {
 		w.cx = -1
 	}
 }

@@ -193,9 +193,10 @@ func drawRandom(f *Frame, next func(n int) int) {
 
 // sameEverywhere draws frames by chance and checks that the screen shows each of
 // them, that a second flush writes nothing, and that a full repaint shows the same.
-func sameEverywhere(t *testing.T, frames int, next func(n int) int) {
+func sameEverywhere(t *testing.T, draws drawing, frames int, next func(n int) int) {
 	t.Helper()
 	s := newScreen(1, 1)
+	s.draws = draws
 	f := NewFrame(1+next(40), 1+next(8))
 	w := NewWriter(s)
 	for i := range frames {
@@ -221,6 +222,7 @@ func sameEverywhere(t *testing.T, frames int, next func(n int) int) {
 			t.Fatalf("frame %d: a second flush wrote %d bytes", i, n)
 		}
 		full := newScreen(s.w, s.h)
+		full.draws = draws
 		mustFlush(t, NewWriter(full), f)
 		if err := full.shows(f); err != nil {
 			t.Fatalf("frame %d, full repaint: %v\n%s", i, err, f)
@@ -231,7 +233,16 @@ func sameEverywhere(t *testing.T, frames int, next func(n int) int) {
 func TestScreenShowsTheFrame(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		sameEverywhere(t, 25, r.IntN)
+		sameEverywhere(t, asExpected, 25, r.IntN)
+	}
+}
+
+// Where a terminal draws a disputed character wider or narrower than expected,
+// everything else stays in its place.
+func TestDisputedWidthsDisplaceNothing(t *testing.T) {
+	for seed := range uint64(100) {
+		sameEverywhere(t, wider, 25, rand.New(rand.NewPCG(seed, 2)).IntN)
+		sameEverywhere(t, narrower, 25, rand.New(rand.NewPCG(seed, 3)).IntN)
 	}
 }
 
@@ -256,6 +267,6 @@ func FuzzFrameWriter(f *testing.F) {
 			return v
 		}
 		frames := 1 + min(len(b)/20, 40)
-		sameEverywhere(t, frames, next)
+		sameEverywhere(t, drawing(next(3)), frames, next)
 	})
 }

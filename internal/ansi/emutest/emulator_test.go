@@ -93,77 +93,96 @@ var texts = []string{
 
 var colors = []ansi.Color{0, 0, 0, ansi.Palette16(1), ansi.Palette16(7), ansi.Palette16(12), ansi.Indexed256(100), ansi.Indexed256(255), ansi.RGB(1, 2, 3), ansi.RGB(250, 100, 0)}
 
-func draw(f *ansi.Frame, r *rand.Rand) {
+// draw draws something by chance; next returns a number below n.
+func draw(f *ansi.Frame, next func(n int) int) {
 	w, h := f.Size()
-	st := ansi.Style{Fg: colors[r.IntN(len(colors))], Bg: colors[r.IntN(len(colors))]}
-	if r.IntN(2) == 0 {
-		st.Attr = ansi.Attr(r.IntN(16))
+	st := ansi.Style{Fg: colors[next(len(colors))], Bg: colors[next(len(colors))]}
+	if next(2) == 0 {
+		st.Attr = ansi.Attr(next(16))
 	}
-	x, y := r.IntN(w+4)-3, r.IntN(h)
-	switch text := texts[r.IntN(len(texts))]; r.IntN(12) {
+	x, y := next(w+4)-3, next(h)
+	switch text := texts[next(len(texts))]; next(12) {
 	case 0:
 		f.Clear()
 	case 1:
-		f.Fill(x, y, r.IntN(w+1), 1+r.IntN(3), []rune(" x█漢")[r.IntN(4)], st)
+		f.Fill(x, y, next(w+1), 1+next(3), []rune(" x█漢")[next(4)], st)
 	case 2:
-		f.Paint(x, y, r.IntN(w+1), 1+r.IntN(3), st)
+		f.Paint(x, y, next(w+1), 1+next(3), st)
 	case 3:
-		f.TextRight(x, y, r.IntN(12), text, st)
+		f.TextRight(x, y, next(12), text, st)
 	case 4:
-		f.TextCut(x, y, r.IntN(8), text, st)
+		f.TextCut(x, y, next(8), text, st)
 	default:
 		f.Text(x, y, text, st)
 	}
 }
 
-// Frames drawn by chance arrive on the screen cell by cell; sending them again
-// writes nothing; the changes alone and a full repaint give the same screen.
+// arrives draws frames and checks that they arrive on the screen cell by cell,
+// that sending them again writes nothing, and that the changes alone and a full
+// repaint give the same screen.
+func arrives(t *testing.T, frames int, next func(n int) int) {
+	size := func() (int, int) { return 1 + next(70), 1 + next(20) }
+	w, h := size()
+	f, e := ansi.NewFrame(w, h), emulator(t, w, h)
+	var out bytes.Buffer
+	writer := ansi.NewWriter(&out)
+	for i := range frames {
+		switch next(10) {
+		case 0:
+			w, h = size()
+			f.Resize(w, h)
+			e.Resize(w, h)
+		case 1:
+			write(t, e, []byte("\x1b[5;5H\x1b[7mA message to all users\x1b[m\r\n"))
+			writer.Invalidate()
+		case 2:
+			write(t, e, []byte("\x1b[H\x1b[1;41mA message to all users"))
+			writer.Refresh()
+		}
+		for range next(20) {
+			draw(f, next)
+		}
+		out.Reset()
+		if _, err := writer.Flush(f); err != nil {
+			t.Fatal(err)
+		}
+		write(t, e, out.Bytes())
+		if err := same(e, f); err != nil {
+			t.Fatalf("frame %d: %v\nsent: %q\n%s", i, err, out.Bytes(), f)
+		}
+		if n, err := writer.Flush(f); n != 0 || err != nil {
+			t.Fatalf("frame %d: a second flush wrote %d bytes, %v", i, n, err)
+		}
+		var whole bytes.Buffer
+		if _, err := ansi.NewWriter(&whole).Flush(f); err != nil {
+			t.Fatal(err)
+		}
+		fresh := emulator(t, w, h)
+		write(t, fresh, whole.Bytes())
+		if err := same(fresh, f); err != nil {
+			t.Fatalf("frame %d, full repaint: %v\nsent: %q\n%s", i, err, whole.Bytes(), f)
+		}
+	}
+}
+
 func TestScreenShowsTheFrame(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 7))
-			size := func() (int, int) { return 1 + r.IntN(70), 1 + r.IntN(20) }
-			w, h := size()
-			f, e := ansi.NewFrame(w, h), emulator(t, w, h)
-			var out bytes.Buffer
-			writer := ansi.NewWriter(&out)
-			for i := range 25 {
-				switch r.IntN(10) {
-				case 0:
-					w, h = size()
-					f.Resize(w, h)
-					e.Resize(w, h)
-				case 1:
-					write(t, e, []byte("\x1b[5;5H\x1b[7mA message to all users\x1b[m\r\n"))
-					writer.Invalidate()
-				case 2:
-					write(t, e, []byte("\x1b[H\x1b[1;41mA message to all users"))
-					writer.Refresh()
-				}
-				for range r.IntN(20) {
-					draw(f, r)
-				}
-				out.Reset()
-				if _, err := writer.Flush(f); err != nil {
-					t.Fatal(err)
-				}
-				write(t, e, out.Bytes())
-				if err := same(e, f); err != nil {
-					t.Fatalf("frame %d: %v\nsent: %q\n%s", i, err, out.Bytes(), f)
-				}
-				if n, err := writer.Flush(f); n != 0 || err != nil {
-					t.Fatalf("frame %d: a second flush wrote %d bytes, %v", i, n, err)
-				}
-				var whole bytes.Buffer
-				if _, err := ansi.NewWriter(&whole).Flush(f); err != nil {
-					t.Fatal(err)
-				}
-				fresh := emulator(t, w, h)
-				write(t, fresh, whole.Bytes())
-				if err := same(fresh, f); err != nil {
-					t.Fatalf("frame %d, full repaint: %v\nsent: %q\n%s", i, err, whole.Bytes(), f)
-				}
-			}
+			arrives(t, 25, rand.New(rand.NewPCG(seed, 7)).IntN)
 		})
 	}
+}
+
+func FuzzScreenShowsTheFrame(f *testing.F) {
+	f.Add([]byte("frames"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		arrives(t, 1+min(len(b)/40, 12), func(n int) int {
+			if len(b) == 0 {
+				return 0
+			}
+			v := int(b[0]) % n
+			b = b[1:]
+			return v
+		})
+	})
 }

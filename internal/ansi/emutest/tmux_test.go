@@ -34,7 +34,7 @@ func TestTmuxShowsTheFrame(t *testing.T) {
 			writer := ansi.NewWriter(&out)
 			for range 30 {
 				for range r.IntN(20) {
-					draw(f, r)
+					draw(f, r.IntN)
 				}
 				if r.IntN(8) == 0 {
 					writer.Invalidate()
