@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	formatVersion = 0xA1 // first byte, with the bit below clear
+	formatVersion = 0xA2 // first byte, with the bit below clear
 	formatAlone   = 0x40 // set where the message stands alone; see firstByte
 )
 
@@ -402,7 +402,7 @@ func (e *Encoder) snapshot(s, p *Snapshot) {
 	hostReadings, hostReadingsBefore := h.readings(), hp.readings()
 	mask := bit(s.Interval != p.Interval, snapInterval) |
 		bit(s.Source != p.Source, snapSource) |
-		bit(s.Waiting != p.Waiting, snapWaiting) |
+		bit(s.Waiting != p.Waiting || s.WaitingHint != p.WaitingHint, snapWaiting) |
 		bit(h.Hostname != hp.Hostname || h.OS != hp.OS || h.Arch != hp.Arch || h.BootID != hp.BootID, snapHost) |
 		bit(h.CPUPercent != hp.CPUPercent || h.MemoryTotalBytes != hp.MemoryTotalBytes || h.MemoryAvailableBytes != hp.MemoryAvailableBytes, snapHostReadings) |
 		bit(!shared(s.GPUs, p.GPUs), snapGPUs) |
@@ -423,6 +423,7 @@ func (e *Encoder) snapshot(s, p *Snapshot) {
 	}
 	if mask&snapWaiting != 0 {
 		e.string(s.Waiting)
+		e.string(s.WaitingHint)
 	}
 	if mask&snapHost != 0 {
 		e.text(&h.Hostname)

@@ -324,6 +324,7 @@ func (d *Decoder) snapshot(s *Snapshot) {
 	}
 	if mask&snapWaiting != 0 {
 		s.Waiting = d.string()
+		s.WaitingHint = d.string()
 	}
 	if mask&snapHost != 0 {
 		d.text(&s.Host.Hostname)

@@ -163,7 +163,7 @@ func (m maker) gpu(instances bool) GPU {
 func (m maker) snapshot() *Snapshot {
 	s := &Snapshot{
 		Time: unixTime(m.Int64N(4e9), uint64(m.IntN(1e9))), Steady: m.at(), Interval: time.Duration(m.Int64N(1e10)),
-		Source: m.str(), Waiting: m.str(),
+		Source: m.str(), Waiting: m.str(), WaitingHint: m.str(),
 		Host: Host{Hostname: m.text(), OS: m.str(), Arch: m.str(), BootID: m.text(), CPUPercent: m.reading(),
 			MemoryTotalBytes: m.reading(), MemoryAvailableBytes: m.reading()},
 		Driver: Driver{Version: m.text(), CUDAVersion: m.text(), NVMLVersion: m.text(), Library: m.text()},
@@ -198,7 +198,7 @@ func (m maker) next(s *Snapshot) *Snapshot {
 		c.Host.BootID, c.Driver.Version, c.Platform.PowerMode = m.text(), m.text(), m.text()
 	}
 	if m.rare() {
-		c.Source, c.Waiting = m.str(), m.str()
+		c.Source, c.Waiting, c.WaitingHint = m.str(), m.str(), m.str()
 	}
 	if m.often() && len(c.Platform.Rails) > 0 {
 		c.Platform.Rails = slices.Clone(c.Platform.Rails)

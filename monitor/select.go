@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,7 @@ type selector struct {
 	first, last int    // first is None when it is no range
 	uuid        string // lower case, a prefix
 	bus         string // as NormalBusID gives it
+	visible     bool   // of CUDA_VISIBLE_DEVICES
 }
 
 // ParseSelection reads a list such as 0,2,4-7, GPU-4d1f, 0000:4e:00.0. Its
@@ -42,12 +44,11 @@ func parseSelector(p string) (selector, error) {
 	if p == "" {
 		return sel, fmt.Errorf("an empty part; expected numbers such as 0,2,4-7, a UUID or a PCI bus id")
 	}
-	lower := strings.ToLower(p)
-	if strings.HasPrefix(lower, "gpu-") || strings.HasPrefix(lower, "mig-") {
-		if len(lower) < len("gpu-")+4 {
+	if isUUID(p) {
+		if len(p) < len("gpu-")+4 {
 			return sel, fmt.Errorf("%q: a UUID needs at least 4 characters after %s", p, p[:4])
 		}
-		sel.uuid = lower
+		sel.uuid = strings.ToLower(p)
 		return sel, nil
 	}
 	if strings.ContainsRune(p, ':') {
@@ -77,6 +78,50 @@ func parseSelector(p string) (selector, error) {
 	}
 	sel.first, sel.last = first, last
 	return sel, nil
+}
+
+// isUUID reports whether p begins as UUIDs do.
+func isUUID(p string) bool {
+	lower := strings.ToLower(p)
+	return strings.HasPrefix(lower, "gpu-") || strings.HasPrefix(lower, "mig-")
+}
+
+// VisibleDevices returns the GPUs that a value of CUDA_VISIBLE_DEVICES lists.
+// For CUDA a list ends at the first entry that is no GPU, such as -1.
+func VisibleDevices(value string) []string {
+	var list []string
+	for _, part := range strings.Split(value, ",") {
+		part = strings.TrimSpace(part)
+		if n, ok := parseIndex(part); (!ok || n > maxIndex) && !isUUID(part) {
+			break
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
+// WithVisible returns s with GPUs as VisibleDevices gives them.
+func (s Selection) WithVisible(list []string) (Selection, error) {
+	s.parts = slices.Clone(s.parts)
+	for _, part := range list {
+		p, err := parseSelector(part)
+		if err != nil {
+			return Selection{}, err
+		}
+		p.visible = true
+		s.parts = append(s.parts, p)
+	}
+	return s, nil
+}
+
+// Trimmed returns s on a machine that has exactly gpus: as for CUDA, what
+// CUDA_VISIBLE_DEVICES lists ends before the first that is not there.
+func (s Selection) Trimmed(gpus []GPU) Selection {
+	end := slices.IndexFunc(s.parts, func(p selector) bool { return p.visible && p.count(gpus) == 0 })
+	if end < 0 {
+		return s
+	}
+	return Selection{parts: s.parts[:end]}
 }
 
 // parseIndex takes ASCII digits only: no sign, no underscore.
@@ -131,6 +176,11 @@ func (s Selection) ByIndex() bool {
 		}
 	}
 	return true
+}
+
+// HasNumbers reports whether s names a GPU by its index.
+func (s Selection) HasNumbers() bool {
+	return slices.ContainsFunc(s.parts, func(p selector) bool { return p.first != None })
 }
 
 // ByInstance reports whether s names a MIG instance.
@@ -204,18 +254,7 @@ func (s Selection) Check(gpus []GPU) string {
 			}
 			continue
 		}
-		n := 0
-		for i := range gpus {
-			if p.picksWhole(&gpus[i].Identity) {
-				n++
-			}
-			for j := range gpus[i].MIG {
-				if p.picksInstance(&gpus[i].MIG[j].Identity) {
-					n++
-				}
-			}
-		}
-		switch {
+		switch n := p.count(gpus); {
 		case n == 0:
 			missing = append(missing, p.text)
 		case n > 1:
@@ -231,6 +270,22 @@ func (s Selection) Check(gpus []GPU) string {
 		return "more than one GPU has a UUID that begins with " + strings.Join(ambiguous, ", ")
 	}
 	return ""
+}
+
+// count returns how many GPUs and instances p names.
+func (p selector) count(gpus []GPU) int {
+	n := 0
+	for i := range gpus {
+		if p.picksWhole(&gpus[i].Identity) {
+			n++
+		}
+		for j := range gpus[i].MIG {
+			if p.picksInstance(&gpus[i].MIG[j].Identity) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func hasIndex(gpus []GPU, i int) bool {

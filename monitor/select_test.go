@@ -20,6 +20,17 @@ func machine() []monitor.GPU {
 	return gpus
 }
 
+func TestVisibleDevices(t *testing.T) {
+	for value, want := range map[string]string{
+		"0,2": "0 2", " 1 , 0 ": "1 0", "GPU-4d1f0,MIG-1234": "GPU-4d1f0 MIG-1234", "": "", "-1": "", "0,-1,1": "0", "1,,2": "1",
+		"2,none": "2", "NoDevFiles": "", "0-2": "", "0,4e:00.0": "0", "3,99999": "3",
+	} {
+		if got := strings.Join(monitor.VisibleDevices(value), " "); got != want {
+			t.Errorf("%q shows %q, want %q", value, got, want)
+		}
+	}
+}
+
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ list, picked, wrong string }{
 		{"0", "0", ""},

@@ -250,16 +250,17 @@ type Warning struct {
 
 // Snapshot is everything known at one time.
 type Snapshot struct {
-	Time     time.Time
-	Steady   int64         // the same moment on the clock of Reading.At
-	Interval time.Duration // between refreshes
-	Source   string        // live, demo or replay
-	Waiting  string        // why there is no GPU yet, "" when not waiting
-	Host     Host
-	Driver   Driver
-	Platform Platform
-	GPUs     []GPU
-	Warnings []Warning
+	Time        time.Time
+	Steady      int64         // the same moment on the clock of Reading.At
+	Interval    time.Duration // between refreshes
+	Source      string        // live, demo or replay
+	Waiting     string        // why there is no GPU yet, "" when not waiting
+	WaitingHint string        // what to do about it, "" where nothing is known
+	Host        Host
+	Driver      Driver
+	Platform    Platform
+	GPUs        []GPU
+	Warnings    []Warning
 }
 
 // Age returns how old something measured at is, 0 when it was never measured.

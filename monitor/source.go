@@ -100,6 +100,7 @@ type Request struct {
 	Interval time.Duration
 	Want     Want
 	Closely  string   // Key of a GPU or instance of which everything is wanted; "" for none
-	GPUs     []string // selectors as given to -g; empty is all
+	GPUs     []string // selectors as given to -g; empty is all, if Visible is too
+	Visible  []string // those of CUDA_VISIBLE_DEVICES, as VisibleDevices gives them
 	Paused   bool     // do not ask the driver
 }

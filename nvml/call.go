@@ -137,7 +137,15 @@ func getText(d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Dev
 // getFlag calls a function that fills an enable state.
 func getFlag(d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *gen.EnableState_t) gen.Return_t) (bool, error) {
 	v, err := get(d, fn, m)
-	return v != 0, err
+	return d.flag(fn, uint32(v), err)
+}
+
+// flag is an answer that is 0 or 1; what else a driver says is no answer.
+func (d Device) flag(fn gen.Function, v uint32, err error) (bool, error) {
+	if err == nil && v > 1 {
+		err = &Error{Function: fn.String(), Device: d.Index(), Return: ErrImplausible}
+	}
+	return v == 1, err
 }
 
 // sysGet calls a function that is about no device and fills one value.

@@ -7,7 +7,8 @@ import "nvtop-lite/nvml/gen"
 // Calls nvmlDeviceGetEccMode.
 func (d Device) EccMode() (current, pending bool, err error) {
 	a, b, err := getPair(d, gen.FnDeviceGetEccMode, (*gen.Library).DeviceGetEccMode)
-	return a != 0, b != 0, err
+	current, err = d.flag(gen.FnDeviceGetEccMode, uint32(a), err)
+	return current, b == 1, err
 }
 
 // MemoryErrorType is a kind of memory error.

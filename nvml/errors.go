@@ -1,6 +1,8 @@
 package nvml
 
 import (
+	"errors"
+	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -170,7 +172,10 @@ func (e *DeviceError) Unwrap() error { return e.Err }
 // Attempt is one library that Open tried.
 type Attempt struct {
 	Path string // as it was given to the loader
-	Err  error  // why it was not used: the loader's words, or an *Error of the initialisation
+	// Err is why it was not used: the loader's words, which are fs.ErrNotExist
+	// to errors.Is where there is no such file, or an *Error of the
+	// initialisation.
+	Err error
 }
 
 // OpenError is what Open returns when no library could be used. errors.Is finds
@@ -183,27 +188,35 @@ type OpenError struct {
 
 // Error lists every path with its answer.
 func (e *OpenError) Error() string {
-	var b strings.Builder
-	b.WriteString("no usable NVML library")
-	for i, a := range e.Attempts {
-		if i == 0 {
-			b.WriteString(": ")
-		} else {
-			b.WriteString("; ")
-		}
-		text := a.Err.Error()
-		if !strings.HasPrefix(text, a.Path+":") {
-			b.WriteString(a.Path)
-			b.WriteString(": ")
-		}
-		b.WriteString(text)
+	text := "no usable NVML library"
+	if len(e.Attempts) > 0 {
+		text += ": " + strings.Join(e.Answers(), "; ")
 	}
 	if e.Hint != "" {
-		b.WriteString(" (")
-		b.WriteString(e.Hint)
-		b.WriteString(")")
+		text += " (" + e.Hint + ")"
 	}
-	return b.String()
+	return text
+}
+
+// Answers tells what was tried: paths and the answer that they got, such as
+// "/a, /b: not found". Each answer stands once, in the order of the search.
+func (e *OpenError) Answers() []string {
+	var answers []string
+	paths := map[string][]string{}
+	for _, a := range e.Attempts {
+		answer := strings.TrimPrefix(a.Err.Error(), a.Path+": ")
+		if errors.Is(a.Err, fs.ErrNotExist) {
+			answer = "not found"
+		}
+		if paths[answer] == nil {
+			answers = append(answers, answer)
+		}
+		paths[answer] = append(paths[answer], a.Path)
+	}
+	for i, answer := range answers {
+		answers[i] = strings.Join(paths[answer], ", ") + ": " + answer
+	}
+	return answers
 }
 
 // Return is the code of the last library that could be loaded and did not

@@ -1,6 +1,10 @@
 package nvml
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -222,6 +226,9 @@ func loadEngine(path string) (*engine, error) {
 	}
 	handle, err := load(path)
 	if err != nil {
+		if isAbsent(path, err) {
+			err = absent{err}
+		}
 		return nil, err
 	}
 	if e := engines.byHandle[handle]; e != nil {
@@ -237,6 +244,22 @@ func loadEngine(path string) (*engine, error) {
 	}
 	engines.byHandle[handle] = e
 	return e, nil
+}
+
+// absent is what the loader says of a file that is not there.
+type absent struct{ error }
+
+func (absent) Is(target error) bool { return target == fs.ErrNotExist }
+
+// isAbsent tells a library that is not there from one that cannot be loaded,
+// perhaps for want of another file.
+func isAbsent(path string, err error) bool {
+	if path == bareName { // the loader looked in places of its own
+		text := err.Error()
+		return strings.Contains(text, bareName) && strings.HasSuffix(text, "No such file or directory")
+	}
+	_, err = os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 type loadError string

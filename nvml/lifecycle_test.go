@@ -3,6 +3,7 @@ package nvml_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,12 +54,38 @@ func TestOpenOfNothing(t *testing.T) {
 	}
 	_, err = nvml.Open(nvml.Options{Path: path})
 	var open *nvml.OpenError
-	if !errors.As(err, &open) || !errors.Is(err, nvml.ErrLibraryNotFound) || open.Return() != nvml.ErrLibraryNotFound || !strings.Contains(err.Error(), path) {
+	if !errors.As(err, &open) || !errors.Is(err, nvml.ErrLibraryNotFound) || open.Return() != nvml.ErrLibraryNotFound || !errors.Is(open.Attempts[0].Err, fs.ErrNotExist) {
 		t.Fatalf("%v", err)
 	}
+	if got, want := err.Error(), "no usable NVML library: "+path+": not found"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	// A file that is no library.
-	if _, err := nvml.Open(nvml.Options{Path: "doc.go"}); !errors.Is(err, nvml.ErrLibraryNotFound) {
+	_, err = nvml.Open(nvml.Options{Path: "doc.go"})
+	if !errors.As(err, &open) || !errors.Is(err, nvml.ErrLibraryNotFound) || errors.Is(open.Attempts[0].Err, fs.ErrNotExist) || strings.Contains(err.Error(), "not found") {
 		t.Fatalf("%v", err)
+	}
+}
+
+// TestOpenSaysEachAnswerOnce: the same words behind every path are hard to read.
+func TestOpenSaysEachAnswerOnce(t *testing.T) {
+	dir := t.TempDir()
+	first, second, text := filepath.Join(dir, "first.so.1"), filepath.Join(dir, "second.so.1"), filepath.Join(dir, "text.so.1")
+	if err := os.WriteFile(text, []byte("no library at all"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	defer nvml.InTestSearch(first, text, second)()
+	_, err := nvml.Open(nvml.Options{})
+	var open *nvml.OpenError
+	if !errors.As(err, &open) || len(open.Attempts) != 3 {
+		t.Fatalf("%v", err)
+	}
+	answers := open.Answers()
+	if len(answers) != 2 || answers[0] != first+", "+second+": not found" || !strings.HasPrefix(answers[1], text+": ") || strings.Count(answers[1], text) != 1 {
+		t.Errorf("%q", answers)
+	}
+	if got, want := err.Error(), "no usable NVML library: "+answers[0]+"; "+answers[1]; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

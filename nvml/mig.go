@@ -14,7 +14,8 @@ import (
 // Calls nvmlDeviceGetMigMode (driver 450).
 func (d Device) MigMode() (current, pending bool, err error) {
 	a, b, err := getPair(d, gen.FnDeviceGetMigMode, (*gen.Library).DeviceGetMigMode)
-	return a != 0, b != 0, err
+	current, err = d.flag(gen.FnDeviceGetMigMode, a, err)
+	return current, b == 1, err
 }
 
 // MaxMigDeviceCount returns how many MIG devices the GPU may have: the indices

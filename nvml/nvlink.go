@@ -11,7 +11,7 @@ import "nvtop-lite/nvml/gen"
 // Calls nvmlDeviceGetNvLinkState.
 func (d Device) NvLinkState(link uint32) (bool, error) {
 	v, err := getAt(d, gen.FnDeviceGetNvLinkState, (*gen.Library).DeviceGetNvLinkState, link)
-	return v != 0, err
+	return d.flag(gen.FnDeviceGetNvLinkState, uint32(v), err)
 }
 
 // NvLinkVersion is a version of NVLink, numbered as nvmlNvlinkVersion_t.

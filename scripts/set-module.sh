@@ -4,8 +4,8 @@
 #   scripts/set-module.sh [--no-test] PATH      such as example.org/me/nvtop-lite
 #
 # What changes: the module lines, requirements and replacements of every go.mod,
-# imports in Go files and in the documentation. The program's name and the
-# schemas of its output stay.
+# and the paths of packages in all other text. The program's name and the schemas
+# of its output stay.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -58,12 +58,13 @@ while read -r file; do
 		-e "s#^(replace[[:space:]]+)$pattern(/[^ ]*)?( +=>)#\\1$new\\2\\3#"
 done <"$work/mods"
 
-# In Go files and documentation a path stands in quotes, backquotes, or behind
-# "go get", "replace" and the like.
-find . \( -name '*.go' -o -name '*.md' -o -name '*.sh' \) ! -path './.*' ! -path ./scripts/set-module.sh >"$work/files"
+# The path of a package stands by itself: in quotes, or at the start of a line. A
+# longer path, of which it is a part, is another one.
+before='(^|[^A-Za-z0-9._~/-])' after='([^A-Za-z0-9._~-]|$)'
+find . -type f ! -path './.git/*' ! -name go.mod ! -path ./scripts/set-module.sh -exec grep -IlF "$old" {} + >"$work/files"
 while read -r file; do
 	edit "$file" \
-		-e "s#([\"\`])$pattern/($rooms)([/\"\`])#\\1$new/\\2\\3#g" \
+		-e "s#$before$pattern/($rooms)$after#\\1$new/\\2\\3#g" \
 		-e "s#([\"\`]module )$pattern([\"\`])#\\1$new\\2#g" \
 		-e "s#(-require=|-replace=|require |replace )$pattern([@= ])#\\1$new\\2#g"
 done <"$work/files"
@@ -75,8 +76,15 @@ if [ "$(sed -n 's/^module //p' go.mod)" != "$new" ]; then
 	echo "go.mod could not be changed" >&2
 	exit 1
 fi
-if grep -rnE --include='*.go' "\"$pattern/($rooms)[/\"]" .; then
-	echo "these imports still have the old path" >&2
+while read -r file; do
+	grep -HnE "$before$pattern/($rooms)$after" "$file" || true
+done <"$work/files" >"$work/left"
+while read -r file; do
+	grep -HnE "(^|[[:space:]])$pattern(/[^ ]*)?([[:space:]]|\$)" "$file" || true
+done <"$work/mods" >>"$work/left"
+if [ -s "$work/left" ]; then
+	cat "$work/left"
+	echo "these lines still have the old path" >&2
 	exit 1
 fi
 echo "the module is $new now; it was $old"

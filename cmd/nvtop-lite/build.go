@@ -18,8 +18,8 @@ func build(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, erro
 		Complete: setup.Complete, Count: setup.Count, Timeout: setup.Timeout,
 	}
 	if setup.Demo {
-		cfg.Label = "demo"
-		cfg.Sources = []monitor.Source{demo.New(demo.Options{})}
+		machine := demo.New(demo.Options{})
+		cfg.Label, cfg.Host, cfg.Sources = "demo", machine.Host(), []monitor.Source{machine}
 	} else {
 		cfg.Sources = []monitor.Source{driver.New(driver.Options{Library: setup.NVML, Root: setup.Root})}
 	}

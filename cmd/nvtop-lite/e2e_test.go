@@ -78,7 +78,7 @@ type result struct {
 // environment is the test's own, without what would change the program's ways.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool {
-		return strings.HasPrefix(e, "NVTOP_LITE_") || strings.HasPrefix(e, "CUDA_VISIBLE_DEVICES=") || strings.HasPrefix(e, "FAKENVML_")
+		return strings.HasPrefix(e, "NVTOP_LITE_") || strings.HasPrefix(e, "CUDA_") || strings.HasPrefix(e, "FAKENVML_")
 	})
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +33,8 @@ type options struct {
 	mode        mode
 	interval    time.Duration
 	intervalSet bool
-	gpus        []string // parts of the list; nil is all
+	gpus        []string // parts of the list; nil is all, if visible is too
+	visible     []string // the GPUs that CUDA_VISIBLE_DEVICES shows
 	count       int
 	countSet    bool
 	demo        bool
@@ -40,8 +43,13 @@ type options struct {
 	ascii       bool
 	nvml        string
 	root        string
+	choice      monitor.Choice
+	view        string // "": the screen's own choice
+	noMouse     bool
+	readOnly    bool
 	help        bool
 	version     bool
+	inDefaults  bool // the flags read now are those of NVTOP_LITE_OPTS
 }
 
 // flag is one flag of the command line.
@@ -49,28 +57,58 @@ type flag struct {
 	long, short string
 	value       string // what it takes, "" for none
 	set         func(o *options, value string) error
+	noDefault   bool // does not stand in NVTOP_LITE_OPTS
 }
 
 var flags = []flag{
-	{"interval", "i", "SEC", setInterval},
-	{"gpus", "g", "LIST", setGPUs},
-	{"once", "1", "", func(o *options, _ string) error { return o.setMode(modeText) }},
-	{"json", "j", "", func(o *options, _ string) error { return o.setMode(modeJSON) }},
-	{"count", "n", "N", setCount},
-	{"demo", "", "", func(o *options, _ string) error { o.demo = true; return nil }},
-	{"timeout", "", "SEC", setTimeout},
-	{"color", "", "WHEN", setColor},
-	{"ascii", "", "", func(o *options, _ string) error { o.ascii = true; return nil }},
-	{"nvml", "", "PATH", func(o *options, v string) error { return setPath(&o.nvml, "--nvml", v) }},
-	{"root", "", "DIR", func(o *options, v string) error { return setPath(&o.root, "--root", v) }},
-	{"version", "V", "", func(o *options, _ string) error { o.version = true; return nil }},
-	{"help", "h", "", func(o *options, _ string) error { o.help = true; return nil }},
+	{long: "interval", short: "i", value: "SEC", set: setInterval},
+	{long: "gpus", short: "g", value: "LIST", set: setGPUs},
+	{long: "once", short: "1", set: func(o *options, _ string) error { return o.setMode(modeText) }, noDefault: true},
+	{long: "json", short: "j", set: func(o *options, _ string) error { return o.setMode(modeJSON) }, noDefault: true},
+	{long: "count", short: "n", value: "N", set: setCount, noDefault: true},
+	{long: "filter", value: "TEXT", set: func(o *options, v string) error { o.choice.Text = v; return nil }},
+	{long: "user", value: "NAME", set: func(o *options, v string) error { o.choice.User = v; return nil }},
+	{long: "sort", value: "[-]COLUMN", set: setSort},
+	{long: "no-processes", set: func(o *options, _ string) error { o.choice.None = true; return nil }},
+	{long: "view", value: "VIEW", set: setView},
+	{long: "demo", set: func(o *options, _ string) error { o.demo = true; return nil }},
+	{long: "timeout", value: "SEC", set: setTimeout},
+	{long: "color", value: "WHEN", set: setColor},
+	{long: "ascii", set: func(o *options, _ string) error { o.ascii = true; return nil }},
+	{long: "no-mouse", set: func(o *options, _ string) error { o.noMouse = true; return nil }},
+	{long: "read-only", set: func(o *options, _ string) error { o.readOnly = true; return nil }},
+	{long: "nvml", value: "PATH", set: func(o *options, v string) error { return setPath(&o.nvml, "--nvml", v) }, noDefault: true},
+	{long: "root", value: "DIR", set: func(o *options, v string) error { return setPath(&o.root, "--root", v) }, noDefault: true},
+	{long: "version", short: "V", set: func(o *options, _ string) error { o.version = true; return nil }, noDefault: true},
+	{long: "help", short: "h", set: func(o *options, _ string) error { o.help = true; return nil }, noDefault: true},
 }
 
-// parse reads the command line. Help and version win over what is wrong
-// elsewhere in it.
+// parse reads the command line.
 func parse(args []string) (*options, error) {
 	o := &options{interval: defaultInterval, count: 1, color: "auto"}
+	return o, o.read(args)
+}
+
+// optsVariable holds default flags for the live screen.
+const optsVariable = "NVTOP_LITE_OPTS"
+
+// parseLive reads the command line of a live screen over its default flags.
+func parseLive(defaults string, args []string) (*options, error) {
+	o := &options{interval: defaultInterval, count: 1, color: "auto", inDefaults: true}
+	if err := o.read(strings.Fields(defaults)); err != nil {
+		var wrong *usageError
+		if errors.As(err, &wrong) {
+			wrong.what = optsVariable + ": " + wrong.what
+		}
+		return o, err
+	}
+	o.inDefaults = false
+	return o, o.read(args)
+}
+
+// read takes arguments. Help and version win over what is wrong elsewhere in
+// them.
+func (o *options) read(args []string) error {
 	var first error
 	for len(args) > 0 {
 		arg := args[0]
@@ -88,9 +126,9 @@ func parse(args []string) (*options, error) {
 		args = rest
 	}
 	if o.help || o.version {
-		return o, nil
+		return nil
 	}
-	return o, first
+	return first
 }
 
 // parseOne takes one argument, and the value behind it where it needs one.
@@ -106,6 +144,8 @@ func parseOne(o *options, arg string, rest []string) ([]string, error) {
 	}
 	shown := "--" + f.long
 	switch {
+	case f.noDefault && o.inDefaults:
+		return rest, &usageError{what: shown + " is no default flag", hint: "give it on the command line"}
 	case f.value == "" && glued:
 		return rest, &usageError{what: shown + " takes no value"}
 	case f.value != "" && !glued:
@@ -223,6 +263,25 @@ func setColor(o *options, v string) error {
 	return &usageError{what: fmt.Sprintf("--color: %q is none of auto, always, never, 16, 256, truecolor", v)}
 }
 
+func setSort(o *options, v string) error {
+	word, reverse := strings.CutPrefix(v, "-")
+	c, err := monitor.ParseColumn(word)
+	if err != nil {
+		return &usageError{what: "--sort: " + err.Error()}
+	}
+	o.choice.Sort, o.choice.Reverse = c, reverse
+	return nil
+}
+
+func setView(o *options, v string) error {
+	switch v {
+	case "boxes", "list", "numbers", "processes":
+		o.view = v
+		return nil
+	}
+	return &usageError{what: fmt.Sprintf("--view: %q is none of boxes, list, numbers, processes", v)}
+}
+
 func setPath(dst *string, name, v string) error {
 	if v == "" {
 		return &usageError{what: name + " needs a path that is not empty"}
@@ -232,7 +291,7 @@ func setPath(dst *string, name, v string) error {
 }
 
 // takeEnvironment takes from the environment what no flag said, and returns
-// what to warn of.
+// what to warn of. The demo uses no library and no files.
 func (o *options) takeEnvironment(getenv func(string) string, elevated bool) (warnings []string) {
 	for _, e := range []struct {
 		name string
@@ -240,39 +299,71 @@ func (o *options) takeEnvironment(getenv func(string) string, elevated bool) (wa
 	}{{"NVTOP_LITE_NVML", &o.nvml}, {"NVTOP_LITE_ROOT", &o.root}} {
 		v := getenv(e.name)
 		switch {
-		case v == "":
+		case v == "" || o.demo:
 		case elevated:
-			warnings = append(warnings, e.name+" is ignored, since this program runs with more rights than its caller")
+			warnings = append(warnings, ignored(e.name))
 		case *e.dst == "":
 			*e.dst = v
 		}
 	}
+	// It only takes away, so that it counts whoever runs the program.
+	if v := getenv("NVTOP_LITE_READ_ONLY"); v != "" && v != "0" {
+		o.readOnly = true
+	}
 	return warnings
 }
 
+// ignored is the warning about a variable of someone with fewer rights.
+func ignored(variable string) string {
+	return variable + " is ignored, since this program runs with more rights than its caller"
+}
+
 // check looks at flags that depend on each other, and settles the count.
-func (o *options) check(getenv func(string) string) error {
-	if o.countSet && o.mode == modeLive {
+func (o *options) check() error {
+	switch {
+	case o.countSet && o.mode == modeLive:
 		return &usageError{what: "--count goes with --once or --json"}
+	case o.demo && o.nvml != "":
+		return &usageError{what: "--demo uses no NVML library: --nvml does not go with it"}
+	case o.demo && o.root != "":
+		return &usageError{what: "--demo reads no files: --root does not go with it"}
 	}
 	if o.intervalSet && !o.countSet {
 		o.count = 0
 	}
-	for i, part := range o.gpus {
-		if strings.TrimSpace(part) != "visible" {
-			continue
-		}
-		visible := getenv("CUDA_VISIBLE_DEVICES")
-		if visible == "" {
-			return &usageError{what: "--gpus visible: CUDA_VISIBLE_DEVICES is not set", hint: "set it, or leave -g out for all GPUs"}
-		}
-		if _, err := monitor.ParseSelection(visible); err != nil {
-			return &usageError{what: "--gpus visible: CUDA_VISIBLE_DEVICES: " + err.Error()}
-		}
-		o.gpus = append(append(append([]string(nil), o.gpus[:i]...), strings.Split(visible, ",")...), o.gpus[i+1:]...)
-		break
-	}
 	return nil
+}
+
+// takeVisible puts the GPUs that CUDA shows in the place of "visible", and
+// returns what to warn of.
+func (o *options) takeVisible(lookup func(string) (string, bool)) (warning string, err error) {
+	given := len(o.gpus)
+	o.gpus = slices.DeleteFunc(o.gpus, func(part string) bool { return strings.TrimSpace(part) == "visible" })
+	if len(o.gpus) == given {
+		return "", nil
+	}
+	value, set := lookup("CUDA_VISIBLE_DEVICES")
+	if !set {
+		return "", &usageError{what: "--gpus visible: CUDA_VISIBLE_DEVICES is not set", hint: "set it, or leave -g out for all GPUs"}
+	}
+	o.visible = monitor.VisibleDevices(value)
+	if len(o.visible) == 0 {
+		if len(o.gpus) > 0 {
+			return "", nil
+		}
+		return "", &monitor.OpenError{
+			Cause: monitor.CauseNoSuchGPU, What: "CUDA_VISIBLE_DEVICES shows no GPU",
+			Hint: fmt.Sprintf("it is %q; change it, or leave -g out for all GPUs", value),
+		}
+	}
+	visible, err := monitor.ParseSelection(strings.Join(o.visible, ","))
+	if err != nil {
+		return "", &usageError{what: "--gpus visible: CUDA_VISIBLE_DEVICES: " + err.Error()}
+	}
+	if order, _ := lookup("CUDA_DEVICE_ORDER"); order != "PCI_BUS_ID" && visible.HasNumbers() {
+		warning = "CUDA counts the fastest GPU first unless CUDA_DEVICE_ORDER is PCI_BUS_ID; the numbers of CUDA_VISIBLE_DEVICES are taken for those of NVML here"
+	}
+	return warning, nil
 }
 
 // level decides how many colours to use on an output.

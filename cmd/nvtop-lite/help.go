@@ -13,15 +13,26 @@ usage: nvtop-lite [flags]
                        500ms or 2s; default 1
   -g, --gpus LIST      which GPUs: indices and ranges (0,2,4-7), UUIDs or their
                        beginnings (GPU-4d1f, MIG-...), PCI bus ids, or visible
-                       for CUDA_VISIBLE_DEVICES; default all
+                       for CUDA_VISIBLE_DEVICES, whose numbers are CUDA's own
+                       unless CUDA_DEVICE_ORDER is PCI_BUS_ID; default all
   -1, --once           print one text snapshot
   -j, --json           print JSON, one object a line
   -n, --count N        snapshots to print, 0 until stopped; default 1, and until
                        stopped when -i is given with -1 or -j
+      --filter TEXT    processes with TEXT in their name, user, PID or command,
+                       or on that GPU (3, gpu3, 0:3 for an instance)
+      --user NAME      processes of this account
+      --sort COLUMN    gpu, pid, user, type, sm, mem, enc, dec, cpu, host, time
+                       or command; -COLUMN for the other way round
+      --no-processes   no processes, only GPUs
+      --view VIEW      boxes, list, numbers or processes
       --demo           a simulated machine
-      --timeout SEC    limit for one snapshot, opening the driver included
+      --timeout SEC    limit for one snapshot, opening the driver included;
+                       without it opening may take 30 s, and reading 3 s
       --color WHEN     auto, always, never, 16, 256 or truecolor
       --ascii          plain characters only
+      --no-mouse       leave the mouse to the terminal
+      --read-only      send no signals to processes
       --nvml PATH      this NVML library and no other (also NVTOP_LITE_NVML)
       --root DIR       where /proc, /sys, /etc, /var and /dev are read (also
                        NVTOP_LITE_ROOT)
@@ -29,6 +40,8 @@ usage: nvtop-lite [flags]
   -h, --help           print this
 
 Without a terminal on standard output one text snapshot is printed.
+NVTOP_LITE_OPTS has default flags for the live screen, split at blanks;
+NVTOP_LITE_READ_ONLY=1 is --read-only, whatever the flags say.
 NO_COLOR switches colours off. Keys on the live screen: h shows them.
 
 exit status: 0 done; 1 nothing could be read, or the output failed; 2 wrong

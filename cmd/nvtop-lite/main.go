@@ -45,12 +45,29 @@ func run(args []string, getenv func(string) string) int {
 	case o.version:
 		return output(versionText())
 	}
-	warnings := o.takeEnvironment(getenv, elevated())
+	raised := elevated()
+	onScreen := o.mode == modeLive && ansi.IsTerminal(os.Stdout) && ansi.Live(getenv, runtime.GOOS == "windows")
+	var warnings []string
+	if defaults := getenv(optsVariable); onScreen && defaults != "" {
+		if raised {
+			warnings = append(warnings, ignored(optsVariable))
+		} else if o, err = parseLive(defaults, args); err != nil {
+			return complain(err)
+		}
+	}
+	warnings = append(warnings, o.takeEnvironment(getenv, raised)...)
 	for _, w := range warnings {
 		warn(w)
 	}
-	if err := o.check(getenv); err != nil {
+	if err := o.check(); err != nil {
 		return complain(err)
+	}
+	warning, err := o.takeVisible(os.LookupEnv)
+	if err != nil {
+		return complain(err)
+	}
+	if warning != "" {
+		warn(warning)
 	}
 	switch o.mode {
 	case modeJSON, modeText:
@@ -104,7 +121,8 @@ type usageError struct{ what, hint string }
 
 func (e *usageError) Error() string { return e.what }
 
-// complain prints what went wrong and what to do, and gives the exit code.
+// complain prints what went wrong, what to do and what was tried, and gives the
+// exit code.
 func complain(err error) int {
 	var wrong *usageError
 	if errors.As(err, &wrong) {
@@ -117,8 +135,13 @@ func complain(err error) int {
 	}
 	warn(err.Error())
 	var open *monitor.OpenError
-	if errors.As(err, &open) && open.Hint != "" {
-		fmt.Fprintln(os.Stderr, ansi.Clean(open.Hint))
+	if errors.As(err, &open) {
+		if open.Hint != "" {
+			fmt.Fprintln(os.Stderr, ansi.Clean(open.Hint))
+		}
+		for _, line := range open.Tried {
+			fmt.Fprintln(os.Stderr, "  tried "+ansi.Clean(line))
+		}
 	}
 	return codeFailed
 }

@@ -16,11 +16,12 @@ import (
 func (o *options) setup() apart.Setup {
 	return apart.Setup{
 		Demo: o.demo, NVML: o.nvml, Root: o.root, Count: o.count, Timeout: o.timeout,
-		Request: monitor.Request{Interval: o.interval, Want: monitor.Everything, GPUs: o.gpus},
+		Request: monitor.Request{Interval: o.interval, Want: monitor.Everything, GPUs: o.gpus, Visible: o.visible},
 	}
 }
 
-// stream prints snapshots: one, several, or until it is stopped.
+// stream prints snapshots: one, several, or until it is stopped. At its end it
+// has failed if none of them had anything of a GPU.
 func stream(o *options) int {
 	ignoreBrokenPipe()
 	stop := make(chan os.Signal, 1)
@@ -32,18 +33,26 @@ func stream(o *options) int {
 	defer client.Close()
 	format := o.format()
 	var out []byte
+	var unread *monitor.OpenError
+	read := false
 	for {
 		select {
 		case sig := <-stop:
 			return codeSignal + int(sig.(syscall.Signal))
 		case e, ok := <-client.Events():
 			switch {
+			case (!ok || e.Done) && unread != nil:
+				return complain(unread)
 			case !ok || e.Done:
 				return codeDone
 			case e.Failed != nil:
 				return complain(e.Failed)
 			}
-			out = format(out[:0], e.Snapshot)
+			if !read {
+				unread = e.Snapshot.Unread()
+				read = unread == nil
+			}
+			out = format(out[:0], o.choice.Apply(e.Snapshot))
 			if code, ok := write(out); !ok {
 				return code
 			}
@@ -73,7 +82,7 @@ func (o *options) format() func(dst []byte, s *monitor.Snapshot) []byte {
 	}
 	terminal := ansi.IsTerminal(os.Stdout)
 	vt, _ := ansi.EnableVT(os.Stdout)
-	text := report.TextOptions{Level: o.level(os.Getenv, terminal, vt), ASCII: o.plain(os.Getenv), Version: version}
+	text := report.TextOptions{Level: o.level(os.Getenv, terminal, vt), ASCII: o.plain(os.Getenv), Version: version, Choice: o.choice}
 	first := true
 	return func(dst []byte, s *monitor.Snapshot) []byte {
 		if !first {

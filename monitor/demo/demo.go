@@ -25,6 +25,7 @@ type Options struct {
 // Source is the simulated machine.
 type Source struct {
 	cards []*card
+	seed  uint64
 	step  float64
 	now   func() int64
 	boot  int64 // ns since 1970 by which the counters start
@@ -48,7 +49,7 @@ func New(o Options) *Source {
 		start := time.Now()
 		now = func() int64 { return start.Add(time.Since(start)).UnixNano() }
 	}
-	return &Source{cards: build(o), step: o.Step, now: now, boot: now() - uptimeNS}
+	return &Source{cards: build(o), seed: o.Seed, step: o.Step, now: now, boot: now() - uptimeNS}
 }
 
 // Name returns "demo".
@@ -150,9 +151,12 @@ type moment struct {
 	used    int64 // bytes
 }
 
+// seconds is the time in seconds: part of it alone, since fractions of large
+// numbers lose digits.
+func seconds(at int64) float64 { return math.Mod(float64(at/int64(time.Millisecond))/1000, 1<<24) }
+
 func (c *card) moment(at int64, step float64) moment {
-	// Part of the time alone, since fractions of large numbers lose digits.
-	t := math.Mod(float64(at/int64(time.Millisecond))/1000, 1<<24)
+	t := seconds(at)
 	m := moment{at: at, t: t, step: step, load: c.load(t, step)}
 	m.watts, m.capped = c.powered(m.load)
 	m.celsius = c.heat(t, step)
@@ -420,7 +424,7 @@ func (c *card) processes(m *moment, instance int, load bool) []monitor.Process {
 			Name:              monitor.OfText(k.name),
 			Command:           monitor.OfText(k.command),
 			User:              monitor.OfText(k.user),
-			CPUPercent:        monitor.OfFloat(math.Round(k.cpu*(0.25+0.7*m.load/100)*(0.95+0.1*noise(uint64(k.pid), m.t/2))*10) / 10),
+			CPUPercent:        monitor.OfFloat(k.cpuPercent(m.t, m.load)),
 			HostMemoryBytes:   monitor.OfInt(k.host),
 			Container:         monitor.Container{Reason: monitor.Known},
 			Job:               monitor.Job{Reason: monitor.Known},

@@ -244,6 +244,49 @@ func TestLabelledDemo(t *testing.T) {
 	}
 }
 
+// TestHostIsPartOfTheDemo: nothing of the real machine stands beside simulated
+// GPUs, and the machine has room for the processes that it shows.
+func TestHostIsPartOfTheDemo(t *testing.T) {
+	now := start
+	s := at(Options{}, &now)
+	seen := map[float64]bool{}
+	for range 100 {
+		now += int64(time.Second)
+		h := s.Host().Read()
+		if h.Hostname.Value != "demo" || !strings.HasPrefix(h.BootID.Value, "de300000-") {
+			t.Fatalf("host %+v does not say that it is a demo", h)
+		}
+		var used int64
+		var cores float64
+		for _, g := range read(t, s) {
+			for _, p := range g.GPU.Processes {
+				v, _ := p.HostMemoryBytes.Int()
+				used += v
+				c, _ := p.CPUPercent.Float()
+				cores += c / 100
+			}
+		}
+		total, _ := h.MemoryTotalBytes.Int()
+		available, _ := h.MemoryAvailableBytes.Int()
+		cpu, ok := h.CPUPercent.Float()
+		if used <= 0 || total-available <= used || available <= total/4 || !ok || cpu <= 100*cores/(4*coresPerGPU) || cpu > 50 {
+			t.Fatalf("%d of %d bytes available, processes %d, CPU %v %%, processes %v cores", available, total, used, cpu, cores)
+		}
+		seen[cpu] = true
+	}
+	if len(seen) < 10 {
+		t.Errorf("the CPU's load stands still: %v", seen)
+	}
+	if p := s.Host().Platform(); p.Kind != "server" || p.Model.Value != "demo" {
+		t.Errorf("platform %+v", p)
+	}
+	// The largest machine, with more processes than fit it.
+	h := at(Options{GPUs: 256, Processes: 100}, &now).Host().Read()
+	if v, ok := h.MemoryAvailableBytes.Int(); !ok || v < 0 {
+		t.Errorf("%d bytes available", v)
+	}
+}
+
 func TestUnknownDevice(t *testing.T) {
 	now := start
 	g := &sheet{seen: map[monitor.ReadingID]bool{}}

@@ -242,4 +242,10 @@ func (k *task) bytes(t float64) int64 {
 	return int64(v/mib) * mib
 }
 
+// cpuPercent is the load of one core that a task makes at t seconds, when that
+// of its card is load.
+func (k *task) cpuPercent(t, load float64) float64 {
+	return math.Round(k.cpu*(0.25+0.7*load/100)*(0.95+0.1*noise(uint64(k.pid), t/2))*10) / 10
+}
+
 func clamp(v, lo, hi float64) float64 { return math.Max(lo, math.Min(hi, v)) }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -363,7 +364,11 @@ func (w *writer) gpu(s *monitor.Snapshot, g, parent *monitor.GPU) {
 	if g.StateErr != (monitor.CallError{}) {
 		o.errors = append(o.errors, failure{"state", g.StateErr})
 	}
-	w.age(&o, s, "age_seconds", g.Refreshed, why)
+	never := why
+	if why == monitor.Known && slices.ContainsFunc(g.Readings[:], func(r monitor.Reading) bool { return r.Reason == monitor.Timeout }) {
+		never = monitor.Timeout // the first refresh did not end
+	}
+	w.age(&o, s, "age_seconds", g.Refreshed, never)
 	w.key("sources")
 	w.words(g.Sources)
 	w.bool("integrated", g.Integrated)

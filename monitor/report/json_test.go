@@ -370,7 +370,7 @@ func rich() *monitor.Snapshot {
 	g.ProcStatus.At = now - 7.5e9
 
 	g = &s.GPUs[2]
-	g.State, g.StateSince, g.StateReason, g.Refreshed = monitor.Lost, now-14e9, "GPU is lost (Xid 79)", now-14e9
+	g.State, g.StateSince, g.StateReason, g.Refreshed = monitor.Lost, now-14e9, "GPU is lost", now-14e9
 	g.StateErr = monitor.CallError{Function: "nvmlDeviceGetUtilizationRates", Name: "NVML_ERROR_GPU_IS_LOST", Code: 15}
 	g.XIDs = []monitor.XID{{Time: now - 14e9, Code: 79, Source: "event"}}
 	g.Health = []monitor.Health{{Code: "gpu_lost", Text: "lost: Xid 79, fell off the bus; reset or reboot", Level: monitor.Critical},

@@ -15,12 +15,15 @@ import (
 
 // TextOptions are how the text looks.
 type TextOptions struct {
-	Level       ansi.Level     // which colours; the zero value gives plain text
-	ASCII       bool           // no characters beyond ASCII
-	Version     string         // of the program, for the first line
-	Width       int            // cells of a line, 40 or more; 0 means 80
-	Location    *time.Location // of the times shown; nil means the local one
-	NoProcesses bool           // no table of processes
+	Level    ansi.Level     // which colours; the zero value gives plain text
+	ASCII    bool           // no characters beyond ASCII
+	Version  string         // of the program, for the first line
+	Width    int            // cells of a line, 40 or more; 0 means 80
+	Location *time.Location // of the times shown; nil means the local one
+	// Choice is what the processes of the snapshot were chosen by. A column
+	// sorts those of all GPUs together; without one they stand by GPU, as the
+	// snapshot has them. None leaves their table out.
+	Choice monitor.Choice
 }
 
 // AppendText appends s as a table of the GPUs, a table of their processes, and
@@ -39,7 +42,7 @@ func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
 	t.header()
 	if len(s.GPUs) > 0 {
 		t.gpus()
-		if !opts.NoProcesses {
+		if !opts.Choice.None {
 			t.processes()
 		}
 	} else if s.Waiting == "" {
@@ -125,11 +128,11 @@ func (t *text) header() {
 	t.end()
 }
 
-// label names a GPU, or an instance of parent, in few characters.
+// label names a GPU, which is its own parent, or an instance in few characters.
 func label(g, parent *monitor.GPU) string {
 	switch {
-	case parent != nil && g.GPUInstanceID >= 0:
-		return label(parent, nil) + ":" + strconv.Itoa(g.GPUInstanceID)
+	case g != parent && g.GPUInstanceID >= 0:
+		return label(parent, parent) + ":" + strconv.Itoa(g.GPUInstanceID)
 	case g.Index >= 0:
 		return strconv.Itoa(g.Index)
 	}
@@ -200,7 +203,7 @@ func (t *text) gpus() {
 	rows := []row{}
 	for i := range t.s.GPUs {
 		g := &t.s.GPUs[i]
-		rows = append(rows, t.gpu(g, nil))
+		rows = append(rows, t.gpu(g, g))
 		for j := range g.MIG {
 			rows = append(rows, t.gpu(&g.MIG[j], g))
 		}
@@ -226,7 +229,7 @@ func (t *text) gpu(g, parent *monitor.GPU) row {
 	if g.Name.Known() {
 		name = strings.TrimPrefix(g.Name.Value, "NVIDIA ")
 	}
-	if parent != nil && g.Profile != "" {
+	if parent != g && g.Profile != "" {
 		name = g.Profile
 	}
 	cells := []cell{{label(g, parent), t.bold}, {name, t.plain}}
@@ -266,6 +269,9 @@ func (t *text) state(g *monitor.GPU) string {
 		b += " " + duration(t.s.Age(g.StateSince))
 	}
 	why := g.StateReason
+	if g.State == monitor.Lost && why == "GPU is lost" {
+		why = "" // said already
+	}
 	if why == "" && g.State == monitor.Unavailable {
 		why = reason(g.Unmeasured())
 	}
@@ -348,7 +354,10 @@ func (t *text) note(g *monitor.GPU) cell {
 	}
 	if len(g.Processes) > 0 {
 		first := slices.MinFunc(g.Processes, byMemory)
-		b := command(&first, true)
+		b := strconv.FormatUint(uint64(first.PID), 10)
+		if first.Name.Known() && first.Name.Value != "" {
+			b = first.Name.Value
+		}
 		if v, ok := first.GPUMemoryBytes.Float(); ok {
 			b += " " + strconv.FormatFloat(v*perGiB, 'f', 1, 64) + "G"
 		}
@@ -417,10 +426,10 @@ func (t *text) sum() row {
 }
 
 // command returns what a process is called: its command line, or its name
-// where that is unknown or a name is wanted.
-func command(p *monitor.Process, name bool) string {
+// where that is unknown.
+func command(p *monitor.Process) string {
 	switch {
-	case p.Command.Known() && p.Command.Value != "" && !name:
+	case p.Command.Known() && p.Command.Value != "":
 		return monitor.MaskSecrets(p.Command.Value)
 	case p.Name.Known() && p.Name.Value != "":
 		return p.Name.Value
@@ -431,9 +440,11 @@ func command(p *monitor.Process, name bool) string {
 }
 
 func (t *text) processes() {
-	var rows []row
+	var chosen []monitor.Placed
 	var unread []string
-	list := func(g, parent *monitor.GPU) {
+	read, all := 0, 0 // lists
+	list := func(g, parent *monitor.GPU, place int) {
+		all++
 		if g.Unmeasured() != monitor.Known {
 			return // its row says why
 		}
@@ -441,18 +452,27 @@ func (t *text) processes() {
 			unread = append(unread, fmt.Sprintf("GPU %s: processes unknown, %s", label(g, parent), reason(g.ProcStatus.Reason)))
 			return
 		}
-		for _, p := range slices.SortedStableFunc(slices.Values(g.Processes), byMemory) {
-			rows = append(rows, t.process(g, parent, &p))
+		read++
+		for i := range g.Processes {
+			chosen = append(chosen, monitor.Placed{Process: &g.Processes[i], GPU: g, Parent: parent, Place: place})
 		}
 	}
 	for i := range t.s.GPUs {
 		g := &t.s.GPUs[i]
-		list(g, nil)
+		list(g, g, i)
 		for j := range g.MIG {
 			if g.Unmeasured() == monitor.Known {
-				list(&g.MIG[j], g)
+				list(&g.MIG[j], g, i)
 			}
 		}
+	}
+	c := &t.opts.Choice
+	if c.Sort != monitor.ByDefault {
+		slices.SortStableFunc(chosen, func(a, b monitor.Placed) int { return c.Compare(&a, &b) })
+	}
+	var rows []row
+	for i := range chosen {
+		rows = append(rows, t.process(&chosen[i]))
 	}
 	if len(rows) > 0 {
 		t.end()
@@ -468,9 +488,12 @@ func (t *text) processes() {
 			{head: "TIME", right: true, gap: 1, least: 6},
 			{head: "COMMAND", gap: 1},
 		}, rows, t.dim)
-	} else if len(unread) == 0 {
+	} else if read == all {
 		t.end()
-		t.paragraph("no process uses a GPU", t.dim)
+		t.paragraph(nobody(c, "a GPU"), t.dim)
+	} else if read > 0 && len(unread) == 0 {
+		t.end()
+		t.paragraph(nobody(c, "a GPU that could be read"), t.dim)
 	}
 	if len(unread) > 0 {
 		t.end()
@@ -480,7 +503,21 @@ func (t *text) processes() {
 	}
 }
 
-func (t *text) process(g, parent *monitor.GPU, p *monitor.Process) row {
+// nobody says that no process is shown of those on a GPU.
+func nobody(c *monitor.Choice, gpu string) string {
+	switch {
+	case c.Text != "" && c.User != "":
+		return fmt.Sprintf("no process of %s on %s matches %q", c.User, gpu, c.Text)
+	case c.Text != "":
+		return fmt.Sprintf("no process on %s matches %q", gpu, c.Text)
+	case c.User != "":
+		return fmt.Sprintf("no process of %s uses %s", c.User, gpu)
+	}
+	return "no process uses " + gpu
+}
+
+func (t *text) process(at *monitor.Placed) row {
+	p := at.Process
 	user := "?"
 	if p.User.Known() && p.User.Value != "" {
 		user = p.User.Value
@@ -504,16 +541,16 @@ func (t *text) process(g, parent *monitor.GPU, p *monitor.Process) row {
 		ran = span(t.s.Time.Sub(time.Unix(0, start)))
 	}
 	return row{cells: []cell{
-		{label(g, parent), t.bold},
+		{label(at.GPU, at.Parent), t.bold},
 		{strconv.FormatUint(uint64(p.PID), 10), t.plain},
 		{user, t.plain},
 		{kinds, t.plain},
 		t.percent(p.SMPercent),
 		{size(p.GPUMemoryBytes), t.plain},
-		t.percent(share(p.GPUMemoryBytes, g.Readings[monitor.MemoryTotalBytes])),
+		t.percent(share(p.GPUMemoryBytes, at.GPU.Readings[monitor.MemoryTotalBytes])),
 		cpu,
 		{ran, t.plain},
-		{command(p, false), t.plain},
+		{command(p), t.plain},
 	}}
 }
 
@@ -542,7 +579,7 @@ func (t *text) alarms() {
 			if h.Level < monitor.Warn || said(g.Health[:j], h.Text) {
 				continue
 			}
-			b := "GPU " + label(g, nil)
+			b := "GPU " + label(g, g)
 			if strings.HasPrefix(h.Text, "lost") {
 				b += " " + h.Text
 			} else {
@@ -551,7 +588,7 @@ func (t *text) alarms() {
 			alarms = append(alarms, alarm{b, h.Level})
 		}
 		if g.MemoryUnified {
-			alarms = append(alarms, alarm{"GPU " + label(g, nil) + ": unified memory, shared with the host", monitor.Info})
+			alarms = append(alarms, alarm{"GPU " + label(g, g) + ": unified memory, shared with the host", monitor.Info})
 		}
 	}
 	slices.SortStableFunc(alarms, func(a, b alarm) int { return cmp.Compare(b.level, a.level) })

@@ -64,9 +64,87 @@ func TestTextOfOneIdleGPU(t *testing.T) {
 	if !strings.Contains(got, "no process uses a GPU") || strings.Contains(got, "Σ") {
 		t.Errorf("got\n%s", got)
 	}
-	got = string(AppendText(nil, s, with(func(o *TextOptions) { o.NoProcesses = true })))
+	got = string(AppendText(nil, s, with(func(o *TextOptions) { o.Choice.None = true })))
 	if strings.Contains(got, "process") {
 		t.Errorf("processes are not wanted:\n%s", got)
+	}
+}
+
+// TestTextKnowsNoProcessesOfGPUsThatAreNotRead: a list that nobody has is not an
+// empty one.
+func TestTextKnowsNoProcessesOfGPUsThatAreNotRead(t *testing.T) {
+	s := rich()
+	s.Warnings = nil
+	lost, refused, idle := s.GPUs[2], s.GPUs[0], s.GPUs[0]
+	refused.State, refused.StateReason, refused.ProcStatus, refused.Processes = monitor.Unavailable, "cannot be opened: no permission", monitor.Status{Reason: monitor.NoPermission}, nil
+	idle.Processes, idle.Health = nil, nil
+	for _, tt := range []struct {
+		gpus []monitor.GPU
+		says string // of processes
+	}{
+		{[]monitor.GPU{lost, refused}, ""},
+		{[]monitor.GPU{lost, idle}, "no process uses a GPU that could be read"},
+		{[]monitor.GPU{idle}, "no process uses a GPU"},
+	} {
+		s.GPUs = tt.gpus
+		got := string(AppendText(nil, s, plain))
+		if tt.says == "" && strings.Contains(got, "process") || !strings.Contains(got, tt.says) {
+			t.Errorf("want %q in\n%s", tt.says, got)
+		}
+	}
+}
+
+// TestTextOrdersProcesses reads the PIDs down the table, with a full GPU, an
+// instance of it, and another GPU.
+func TestTextOrdersProcesses(t *testing.T) {
+	listed := monitor.Status{Reason: monitor.Known}
+	p := func(pid uint32, bytes int64) monitor.Process {
+		return monitor.Process{PID: pid, GPUMemoryBytes: monitor.OfInt(bytes)}
+	}
+	full := monitor.Identity{GPUInstanceID: monitor.None}
+	s := &monitor.Snapshot{GPUs: []monitor.GPU{
+		{Identity: full, State: monitor.OK, ProcStatus: listed, Processes: []monitor.Process{p(7, 2<<30), p(3, 5<<30)}, MIG: []monitor.GPU{
+			{Identity: monitor.Identity{Profile: "1g.10gb", GPUInstanceID: 3}, State: monitor.OK, ProcStatus: listed, Processes: []monitor.Process{p(9, 1<<30)}},
+		}},
+		{Identity: full, State: monitor.OK, ProcStatus: listed, Processes: []monitor.Process{p(5, 3<<30)}},
+	}}
+	s.GPUs[1].Index = 1
+	for _, tt := range []struct {
+		choice monitor.Choice
+		want   string
+	}{
+		{monitor.Choice{}, "0/7 0/3 0:3/9 1/5"},
+		{monitor.Choice{Sort: monitor.ByMemory}, "0/3 1/5 0/7 0:3/9"},
+		{monitor.Choice{Sort: monitor.ByPID}, "0/3 1/5 0/7 0:3/9"},
+		{monitor.Choice{Sort: monitor.ByPID, Reverse: true}, "0:3/9 0/7 1/5 0/3"},
+		{monitor.Choice{Sort: monitor.ByGPU, Reverse: true}, "1/5 0/3 0/7 0:3/9"},
+	} {
+		text := string(AppendText(nil, s, with(func(o *TextOptions) { o.Choice = tt.choice })))
+		var got []string
+		_, table, _ := strings.Cut(text, "COMMAND\n")
+		for _, line := range strings.Split(table, "\n") {
+			if f := strings.Fields(line); len(f) > 2 {
+				got = append(got, f[0]+"/"+f[1])
+			}
+		}
+		if g := strings.Join(got, " "); g != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.choice, g, tt.want)
+		}
+	}
+}
+
+// TestTextSaysThatNothingMatches: that no process was chosen is not that there
+// is none. One of the GPUs is lost.
+func TestTextSaysThatNothingMatches(t *testing.T) {
+	for want, c := range map[string]monitor.Choice{
+		`no process on a GPU that could be read matches "no such"`:         {Text: "no such"},
+		`no process of nobody uses a GPU that could be read`:               {User: "nobody"},
+		`no process of nobody on a GPU that could be read matches "train"`: {Text: "train", User: "nobody"},
+	} {
+		got := string(AppendText(nil, c.Apply(rich()), with(func(o *TextOptions) { o.Choice = c })))
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
 	}
 }
 
@@ -120,7 +198,7 @@ func TestTextUnknownIsADash(t *testing.T) {
 	s := &monitor.Snapshot{Time: time.Unix(0, now), GPUs: []monitor.GPU{{State: monitor.OK, ProcStatus: monitor.Status{Reason: monitor.Known},
 		Processes: []monitor.Process{{PID: 31877, Namespace: monitor.NamespaceOutside}}}}}
 	lines := strings.Split(string(AppendText(nil, s, with(func(o *TextOptions) { o.Width = 100 }))), "\n")
-	if got := strings.Join(strings.Fields(lines[2]), " "); !strings.HasPrefix(got, "0 ? - - - - - - (outside") {
+	if got := strings.Join(strings.Fields(lines[2]), " "); got != "0 ? - - - - - - 31877" {
 		t.Errorf("GPU row %q", got)
 	}
 	if got := strings.Join(strings.Fields(lines[5]), " "); got != "0 31877 ? - - - - - - (outside this container)" {

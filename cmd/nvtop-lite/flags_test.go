@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"nvtop-lite/monitor"
+)
+
+func TestParseChoice(t *testing.T) {
+	o, err := parse(strings.Fields("--filter train -user=kim --sort -cpu --no-processes --view numbers --no-mouse --read-only"))
+	want := monitor.Choice{Text: "train", User: "kim", Sort: monitor.ByCPU, Reverse: true, None: true}
+	if err != nil || o.choice != want || o.view != "numbers" || !o.noMouse || !o.readOnly {
+		t.Errorf("%+v, %v", o, err)
+	}
+	o, err = parse([]string{"--filter", "a b", "--filter=", "--sort", "-pid", "--sort=gpu"})
+	if want := (monitor.Choice{Sort: monitor.ByGPU}); err != nil || o.choice != want {
+		t.Errorf("the last one does not win: %+v, %v", o.choice, err)
+	}
+}
+
+// TestParseErrors: one clear line each.
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--sort", "--sort needs a value: [-]COLUMN"},
+		{"--sort=", `--sort: "" is none of gpu, pid, user, type, sm, mem, enc, dec, cpu, host, time, command`},
+		{"--sort memory", `--sort: "memory" is none of gpu, pid,`},
+		{"--sort --json", `--sort: "-json" is none of gpu, pid,`},
+		{"--filter", "--filter needs a value: TEXT"},
+		{"--user", "--user needs a value: NAME"},
+		{"--no-processes=yes", "--no-processes takes no value"},
+		{"--view table", `--view: "table" is none of boxes, list, numbers, processes`},
+		{"--view", "--view needs a value: VIEW"},
+		{"--read-only=no", "--read-only takes no value"},
+	} {
+		_, err := parse(strings.Fields(tt.args))
+		checkUsage(t, tt.args, err, tt.want)
+	}
+}
+
+func checkUsage(t *testing.T, of string, err error, want string) {
+	t.Helper()
+	var wrong *usageError
+	if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.what, want) || strings.Contains(wrong.what, "\n") {
+		t.Errorf("%s: %v, want %s", of, err, want)
+	}
+}
+
+func TestParseDefaultFlags(t *testing.T) {
+	o, err := parseLive(" --view list\t--sort cpu  --user kim -i 5 --no-mouse\n", []string{"--sort", "pid", "--user=", "-i", "2"})
+	if want := (monitor.Choice{Sort: monitor.ByPID}); err != nil || o.choice != want || o.view != "list" || !o.noMouse || o.interval.Seconds() != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for _, tt := range []struct{ defaults, want string }{
+		{"--nvml /lib/x.so", "--nvml is no default flag"},
+		{"-root=/x", "--root is no default flag"},
+		{"--json", "--json is no default flag"},
+		{"-1", "--once is no default flag"},
+		{"-n 3", "--count is no default flag"},
+		{"--help", "--help is no default flag"},
+		{"-V", "--version is no default flag"},
+		{"--view", "--view needs a value"},
+		{"--sort big", `--sort: "big" is none of`},
+		{"list", `"list": no such command`},
+		{"--colour never", `"--colour": no such flag`},
+	} {
+		_, err := parseLive(tt.defaults, nil)
+		checkUsage(t, tt.defaults, err, "NVTOP_LITE_OPTS: "+tt.want)
+	}
+	if o, err := parseLive("--ascii", []string{"--nvml", "/lib/x.so"}); err != nil || o.nvml != "/lib/x.so" || !o.ascii {
+		t.Errorf("on the command line --nvml is right: %+v, %v", o, err)
+	}
+}
+
+func TestOptionReadOnly(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "0": false, "1": true, "yes": true} {
+		for _, raised := range []bool{false, true} {
+			o, _ := parse(nil)
+			if w := o.takeEnvironment(func(name string) string { return map[string]string{"NVTOP_LITE_READ_ONLY": value}[name] }, raised); o.readOnly != want || w != nil {
+				t.Errorf("NVTOP_LITE_READ_ONLY=%s: %v, %q", value, o.readOnly, w)
+			}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package monitor
+
+import "testing"
+
+func TestUnread(t *testing.T) {
+	lost := GPU{State: Lost, StateReason: "GPU is lost", StateErr: CallError{Name: "NVML_ERROR_GPU_IS_LOST", Code: 15}}
+	refused := GPU{State: Unavailable, Blocked: NoPermission, StateReason: "cannot be opened: no permission", StateErr: CallError{Name: "NVML_ERROR_NO_PERMISSION", Code: 4}}
+	mute := GPU{State: OK}
+	for i := range mute.Readings {
+		mute.Readings[i] = Unknown(DriverError)
+	}
+	well := mute
+	well.Readings[PowerMW] = OfFloat(1000)
+	sliced := mute
+	sliced.MIG = []GPU{mute, well}
+	listed := mute
+	listed.ProcStatus.Reason = Known
+	asleep := GPU{State: Sleeping}
+	for _, tt := range []struct {
+		gpus []GPU
+		says string // "" for read
+	}{
+		{[]GPU{lost, lost}, "no GPU could be read: GPU is lost: NVML_ERROR_GPU_IS_LOST"},
+		{[]GPU{refused}, "no GPU could be read: cannot be opened: no permission: NVML_ERROR_NO_PERMISSION"},
+		{[]GPU{refused, lost}, "no GPU could be read, for more than one reason; the first: cannot be opened: no permission: NVML_ERROR_NO_PERMISSION"},
+		{[]GPU{{State: Initialising}}, "no GPU could be read: no answer in time"},
+		{[]GPU{mute}, "no GPU could be read: no reading has a value"},
+		{[]GPU{lost, well}, ""}, {[]GPU{refused, sliced}, ""}, {[]GPU{listed}, ""}, {[]GPU{lost, asleep}, ""}, {nil, ""},
+	} {
+		e := (&Snapshot{GPUs: tt.gpus}).Unread()
+		switch {
+		case e == nil && tt.says == "":
+		case e == nil || e.Error() != tt.says || e.Hint == "":
+			t.Errorf("%+v, want %q", e, tt.says)
+		}
+	}
+}
