@@ -105,6 +105,12 @@ func (p *Parser) Feed(b []byte) []Event {
 // Pending reports whether an unfinished sequence waits for more bytes or Flush.
 func (p *Parser) Pending() bool { return len(p.buf) > 0 && !p.paste }
 
+// Pasting reports whether the end of a paste is still to come.
+func (p *Parser) Pasting() bool { return p.paste }
+
+// EndPaste gives up an unfinished paste, whose end got lost.
+func (p *Parser) EndPaste() { p.paste, p.buf = false, p.buf[:0] }
+
 // Flush is called when nothing followed an unfinished sequence for a while: an
 // Esc was the key, the rest is what it is. The slice is valid until the next call.
 func (p *Parser) Flush() []Event {

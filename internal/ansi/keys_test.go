@@ -216,3 +216,14 @@ func FuzzParser(f *testing.F) {
 		}
 	})
 }
+
+func TestAPasteWithoutAnEnd(t *testing.T) {
+	var p Parser
+	if got := p.Feed([]byte("\x1b[200~qq\x1b[20")); len(got) != 0 || !p.Pasting() {
+		t.Errorf("pasted text came out as %v", got)
+	}
+	p.EndPaste()
+	if got := p.Feed([]byte("q")); len(got) != 1 || got[0].Rune != 'q' {
+		t.Errorf("a key after it: %v", got)
+	}
+}

@@ -93,8 +93,11 @@ func Open(in, out *os.File) (*Terminal, error) {
 // HasKeys reports whether keys can be read.
 func (t *Terminal) HasKeys() bool { return t.in != nil }
 
-// Size returns the columns and rows of the window. A terminal that does not know
-// its size counts as 80x24.
+// The largest window that is drawn on; what a larger one has besides stays blank.
+const maxColumns, maxRows = 1024, 512
+
+// Size returns the columns and rows of the window to draw on. A terminal that
+// does not know its size counts as 80x24.
 func (t *Terminal) Size() (w, h int, err error) {
 	w, h, err = term.GetSize(int(t.out.Fd()))
 	if err != nil {
@@ -103,7 +106,8 @@ func (t *Terminal) Size() (w, h int, err error) {
 	if w <= 0 || h <= 0 {
 		return 80, 24, nil
 	}
-	return w, h, nil
+	// A frame has memory for every cell.
+	return min(w, maxColumns), min(h, maxRows), nil
 }
 
 // acquire takes the lock, but waits no longer than d (0: for ever) for a writer
@@ -404,14 +408,22 @@ func (t *Terminal) Keys(ctx context.Context) <-chan Event {
 	return events
 }
 
+// pasteDelay is how long the next part of a paste may take: one whose end got
+// lost must not take the keys away for good.
+const pasteDelay = time.Second
+
 func deliver(ctx context.Context, chunks <-chan []byte, failed <-chan error, events chan<- Event) error {
 	var p Parser
 	timer := time.NewTimer(EscDelay)
 	defer timer.Stop()
 	for {
 		var late <-chan time.Time
-		if p.Pending() {
+		switch {
+		case p.Pending():
 			timer.Reset(EscDelay)
+			late = timer.C
+		case p.Pasting():
+			timer.Reset(pasteDelay)
 			late = timer.C
 		}
 		var got []Event
@@ -419,6 +431,9 @@ func deliver(ctx context.Context, chunks <-chan []byte, failed <-chan error, eve
 		case b := <-chunks:
 			got = p.Feed(b)
 		case <-late:
+			if p.Pasting() {
+				p.EndPaste()
+			}
 			got = p.Flush()
 		case err := <-failed:
 			if ctx.Err() != nil {

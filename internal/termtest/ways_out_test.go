@@ -3,6 +3,7 @@
 package termtest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,10 +123,68 @@ func TestATerminalThatGoesAwayEndsTheProgram(t *testing.T) {
 	gone(t, file)
 }
 
+// TestStoppedFromOutside: SIGSTOP cannot be caught, and the shell puts its own
+// modes in place; on SIGCONT the program takes the terminal again.
+func TestStoppedFromOutside(t *testing.T) {
+	s := start(t, 100, 30, []string{"PS1=prompt> ", "ENV="}, "/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
+	s.file = own(t)
+	s.see("prompt>")
+	s.press(s.file + " --demo\n")
+	s.see("tensor")
+	s.signal(unix.SIGSTOP)
+	s.until("was stopped", func() bool { return strings.Contains(s.written(), "Stopped") })
+	s.press("fg\n")
+	s.until("is drawn anew", func() bool {
+		out := s.written()
+		return strings.Contains(out[last(out, "Stopped"):], "tensor") && s.termios().Lflag&unix.ICANON == 0
+	})
+	s.press("q")
+	s.until("is back at the prompt", func() bool { return atPrompt(s) })
+	gone(t, s.file)
+}
+
+// TestATerminalThatTakesNothing: output held up does not hold up the keys.
+func TestATerminalThatTakesNothing(t *testing.T) {
+	file := own(t)
+	s := runFile(t, file, 200, 60, nil, "--demo", "-i", "0.1")
+	s.see("tensor")
+	n, err := unix.IoctlGetInt(int(s.master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	if err := unix.IoctlSetInt(int(slave.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	s.press("q")
+	gone(t, file)
+}
+
+// TestAPasteWhoseEndIsLost: keys work again after it.
+func TestAPasteWhoseEndIsLost(t *testing.T) {
+	s := run(t, 90, 25, nil, "--demo")
+	s.see("tensor")
+	s.press("\x1b[200~qqq")
+	time.Sleep(2 * time.Second)
+	if _, err := os.Stat(s.status); err == nil {
+		t.Fatal("pasted keys ended the program")
+	}
+	s.press("q")
+	if code := s.end(); code != 0 {
+		t.Errorf("exit status %d", code)
+	}
+	s.restored()
+}
+
 func TestSmallAndChangingWindows(t *testing.T) {
 	s := run(t, 80, 24, nil, "--demo", "-i", "0.1")
 	s.see("DEMO")
-	for _, size := range [][2]int{{1, 1}, {2, 1}, {1, 5}, {20, 5}, {40, 10}, {200, 60}, {300, 3}, {5, 100}, {80, 24}} {
+	for _, size := range [][2]int{{1, 1}, {2, 1}, {1, 5}, {20, 5}, {40, 10}, {200, 60}, {300, 3}, {5, 100}, {2000, 1500}, {80, 24}} {
 		s.mu.Lock()
 		s.emu.Resize(size[0], size[1])
 		s.mu.Unlock()

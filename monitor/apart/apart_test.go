@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,14 +18,35 @@ import (
 // TestMain makes the test program its own driver process, as the real one is.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == apart.Argument {
-		if os.Getenv("APART_TEST") == "mute" {
+		switch os.Getenv("APART_TEST") {
+		case "mute":
 			os.Exit(3)
+		case "words":
+			fmt.Fprint(os.Stderr, os.Getenv("APART_WORDS"))
+			code, _ := strconv.Atoi(os.Getenv("APART_EXIT"))
+			os.Exit(code)
 		}
 		os.Exit(apart.Serve(build, func(modes, trace []byte) {
 			_ = os.WriteFile(string(modes), append([]byte("restored "), trace...), 0o600)
 		}))
 	}
+	if file := os.Getenv("APART_PARENT"); file != "" {
+		parent(file)
+	}
 	os.Exit(m.Run())
+}
+
+// parent is a program that draws, until it is killed.
+func parent(file string) {
+	c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build})
+	c.Modes([]byte(file))
+	for e := range c.Events() {
+		if wellAndThere(e) {
+			break
+		}
+	}
+	fmt.Println(apart.ChildPID(c))
+	select {}
 }
 
 // source has two GPUs, and behaves as the environment says.
@@ -166,6 +188,41 @@ func TestAStreamWhoseDriverKeepsCrashingFails(t *testing.T) {
 	if !strings.Contains(e.Failed.What, "driver process ended") {
 		t.Errorf("it says %q", e.Failed.What)
 	}
+}
+
+// TestItSaysWhyTheDriverProcessEnded: in one line, whatever that wrote.
+func TestItSaysWhyTheDriverProcessEnded(t *testing.T) {
+	const dump = "PC=0x7f m=0 sigcode=18446744073709551610\n\ngoroutine 0 gp=0x81 m=0 mp=0x81 [idle]:\nruntime: g 0 gp=0x81: unknown pc 0x7f\n"
+	for _, c := range []struct{ words, exit, want, hint string }{
+		{"", "0", "the driver's library ended it (exit status 0)", "nvidia-smi"},
+		{"", "3", "exit status 3", "nvidia-smi"},
+		{"\n\x1b[31mno\tmemory\x1b]0;x\x07\xff\nmore\n", "3", "[31mno memory]0;x; exit status 3", "nvidia-smi"},
+		{"fakecgo: pthread_create failed: 11\nSIGABRT: abort\n" + dump, "2", "pthread_create failed: 11", "ulimit -u"},
+		{"runtime: failed to create new OS thread (have 5 already; errno=11)\nfatal error: newosproc\n", "2", "failed to create new OS thread (have 5 already; errno=11)", "ulimit -u"},
+		{"a banner\nSIGSEGV: segmentation violation\n" + dump, "2", "SIGSEGV in the driver's library", "nvidia-smi"},
+		{"free(): invalid pointer\nSIGABRT: abort\n" + dump, "2", "free(): invalid pointer; SIGABRT in the driver's library", "nvidia-smi"},
+		{strings.Repeat("long ", 1000), "4", strings.Repeat("long ", 1000)[:199] + "…; exit status 4", "nvidia-smi"},
+	} {
+		d := start(t, apart.Setup{Complete: true, Count: 1, Timeout: 20 * time.Second}, "APART_TEST=words", "APART_WORDS="+c.words, "APART_EXIT="+c.exit)
+		e := until(t, d, "something came", func(apart.Event) bool { return true })
+		if e.Failed == nil {
+			t.Fatalf("got %+v", e)
+		}
+		if e.Failed.What != "the driver process ended: "+c.want || !strings.Contains(e.Failed.Hint, c.hint) {
+			t.Errorf("after %.40q: %q, %q; want %q", c.words, e.Failed.What, e.Failed.Hint, c.want)
+		}
+	}
+}
+
+// TestWithoutThreadsTheProgramDoesNotSampleItself: it would end with a dump.
+func TestWithoutThreadsTheProgramDoesNotSampleItself(t *testing.T) {
+	c := start(t, apart.Setup{}, "APART_TEST=words", "APART_WORDS=fakecgo: pthread_create failed: 11", "APART_EXIT=2")
+	until(t, c, "it begins once more", func(e apart.Event) bool {
+		if e.Snapshot != nil && len(e.Snapshot.GPUs) > 0 {
+			t.Fatalf("it samples itself: %v", e.Snapshot.Warnings)
+		}
+		return e.Snapshot != nil && strings.Contains(e.Snapshot.Waiting, "the driver process ended: pthread_create failed: 11; starting it again in 4 s")
+	})
 }
 
 func TestWithoutADriverProcessTheProgramSamplesItself(t *testing.T) {

@@ -9,7 +9,10 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"nvtop-lite/monitor"
 )
@@ -44,6 +47,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	to      *messageWriter // nil while there is no driver process
+	child   *os.Process    // the newest driver process, nil before the first
 	request monitor.Request
 	modes   []byte
 	heard   time.Time            // when the driver process last said something
@@ -99,8 +103,18 @@ func (c *Client) Close() {
 	c.once.Do(func() { close(c.stop) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.bye()
+}
+
+// bye ends the driver process, where there is one. It is killed, since one that
+// was stopped would stay for ever; nor does it do anything else at its end. One
+// that is stuck in the kernel is gone when its call returns. c.mu is held.
+func (c *Client) bye() {
 	if c.to != nil {
 		_ = c.to.send(kindBye, nil)
+	}
+	if c.child != nil {
+		_ = c.child.Kill()
 	}
 }
 
@@ -111,11 +125,27 @@ func appendBytes(b []byte) func([]byte) []byte {
 // fall is how a driver process ended.
 type fall struct {
 	why     string // in words
+	scarce  bool   // for want of a process or a thread
 	hello   bool   // it got as far as its first word
 	spoke   bool   // it sent a snapshot
 	done    bool   // it was done
 	lived   time.Duration
 	nostart error // it could not be started at all
+}
+
+func (f fall) String() string {
+	if f.nostart != nil {
+		return "the driver process cannot be started: " + f.nostart.Error()
+	}
+	return "the driver process ended: " + f.why
+}
+
+// hint says what to do about it.
+func (f fall) hint() string {
+	if f.scarce {
+		return "no more processes or threads may be started: see ulimit -u, and the limit of PIDs of a container"
+	}
+	return "the driver's library faults; run it again, and nvidia-smi to see whether it does the same"
 }
 
 // keep runs driver processes, one after the other, until there is an end.
@@ -143,7 +173,7 @@ func (c *Client) keep() {
 		switch {
 		case c.stopped() || f.done:
 			return
-		case f.nostart != nil:
+		case f.nostart != nil && !f.scarce:
 			c.runInside(setup, f.nostart.Error(), deliver)
 			return
 		}
@@ -151,24 +181,21 @@ func (c *Client) keep() {
 			falls = 0
 		}
 		falls++
-		if !f.hello {
+		if !f.hello && !f.scarce { // without threads the program itself would end
 			if helloFalls++; helloFalls >= maxHelloFalls {
 				c.runInside(setup, f.why, deliver)
 				return
 			}
 		}
 		if setup.Complete && (falls >= maxFalls || f.hello && setup.Timeout > 0) {
-			c.deliver(Event{Failed: &monitor.OpenError{
-				What: "the driver process ended: " + f.why,
-				Hint: "the driver's library faults; run it again, and nvidia-smi to see whether it does the same",
-			}})
+			c.deliver(Event{Failed: &monitor.OpenError{What: f.String(), Hint: f.hint()}})
 			return
 		}
 		if f.lived >= settled {
 			backOff = time.Second
 		}
 		if !setup.Complete {
-			deliver(Event{Snapshot: fallen(last, c.opts.Setup, f.why, backOff)})
+			deliver(Event{Snapshot: fallen(last, c.opts.Setup, f, backOff)})
 		}
 		select {
 		case <-c.stop:
@@ -207,6 +234,7 @@ func (c *Client) stopped() bool {
 func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	cmd := exec.Command(programFile(), Argument)
 	cmd.Args[0] = "nvtop-lite"
+	wakeAtOurEnd(cmd)
 	if c.opts.Crash != nil {
 		passCrash(cmd, c.opts.Crash)
 	}
@@ -239,7 +267,7 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	errW.Close()
 	if err != nil {
 		errR.Close()
-		return fall{nostart: err}
+		return fall{nostart: err, scarce: errors.Is(err, syscall.EAGAIN)}
 	}
 	said := collect(errR, maxSaid)
 
@@ -247,7 +275,7 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	c.mu.Lock()
 	setup.Request = c.request
 	_ = w.sendJSON(kindSetup, setup)
-	c.to, c.heard = w, time.Now()
+	c.to, c.child, c.heard = w, cmd.Process, time.Now()
 	if c.modes != nil {
 		_ = w.send(kindModes, appendBytes(c.modes))
 	}
@@ -258,14 +286,14 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	f, err := c.hear(outR, deliver)
 	close(over)
 	c.mu.Lock()
+	if c.stopped() {
+		c.bye() // it began while Close was at work
+	}
 	c.to = nil
 	c.mu.Unlock()
 	f.lived = time.Since(begin)
 	if f.done || c.stopped() {
-		go func() { _ = cmd.Wait() }() // it ends by its pipe; nobody waits
-		if c.stopped() {
-			_ = w.send(kindBye, nil)
-		}
+		go func() { _ = cmd.Wait() }() // nobody waits
 		return f
 	}
 	// It closed its pipe, or talks nonsense: it is ending, or made to.
@@ -273,10 +301,18 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case werr := <-ended:
-		f.why = describe(werr, said(saidWait), err)
+		how := "the driver's library ended it (exit status 0)" // which the program never does
+		if werr != nil {
+			how = werr.Error()
+		}
+		f.why, f.scarce = describe(how, said(saidWait))
 	case <-time.After(time.Second):
 		_ = cmd.Process.Kill()
-		f.why = describe(nil, said(saidWait), err)
+		how := "it closed its pipe"
+		if err != nil && !errors.Is(err, io.EOF) {
+			how = err.Error()
+		}
+		f.why, f.scarce = describe(how, said(saidWait))
 	}
 	return f
 }
@@ -358,27 +394,60 @@ func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
 	}
 }
 
-// describe says in a few words how a driver process ended.
-func describe(waited error, said []byte, heard error) string {
-	for line := range strings.SplitSeq(string(said), "\n") {
+// describe says in a few words why a driver process ended: how it did, and what
+// it said before, if that tells more. It also reports whether that was for want
+// of threads.
+func describe(how string, said []byte) (why string, scarce bool) {
+	first := ""
+	for raw := range strings.SplitSeq(string(said), "\n") {
+		line := oneLine(raw)
+		for _, own := range []string{"fakecgo: ", "runtime/cgo: ", "runtime: "} {
+			if rest, ok := strings.CutPrefix(line, own); ok {
+				return rest, strings.Contains(rest, "pthread_create") || strings.Contains(rest, "OS thread")
+			}
+		}
 		for _, mark := range []string{"SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL"} {
 			if strings.HasPrefix(line, mark) {
-				return mark + " in the driver's library"
+				how = mark + " in the driver's library"
+				if first == "" || mark != "SIGABRT" {
+					return how, false
+				}
+				return first + "; " + how, false // who aborts has said why
 			}
 		}
 		if rest, ok := strings.CutPrefix(line, "Exception 0x"); ok {
 			code, _, _ := strings.Cut(rest, " ")
-			return "exception 0x" + code + " in the driver's library"
+			return "exception 0x" + code + " in the driver's library", false
 		}
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			return line
+			return line, false
+		}
+		if first == "" {
+			first = line
 		}
 	}
-	switch {
-	case waited != nil:
-		return waited.Error()
-	case heard != nil && !errors.Is(heard, io.EOF):
-		return heard.Error()
+	if first == "" || strings.HasPrefix(how, "signal: ") {
+		return how, false
 	}
-	return "it stopped"
+	return first + "; " + how, false
+}
+
+// maxLine bounds a line of a driver process that is repeated.
+const maxLine = 200
+
+// oneLine is a line of a driver process as it can be repeated.
+func oneLine(s string) string {
+	printed := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+	if runes := []rune(printed); len(runes) > maxLine {
+		printed = string(runes[:maxLine-1]) + "…"
+	}
+	return strings.TrimSpace(printed)
 }

@@ -1,4 +1,13 @@
 package apart
 
+import (
+	"os/exec"
+	"syscall"
+)
+
 // programFile is this program, whatever became of the file it was started from.
 func programFile() string { return "/proc/self/exe" }
+
+// wakeAtOurEnd lets a driver process that was stopped see the end of its pipe
+// when this program is killed.
+func wakeAtOurEnd(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGCONT} }

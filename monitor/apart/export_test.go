@@ -10,3 +10,10 @@ func DropPipe(c *Client) {
 
 // KeepRows is keepRows.
 var KeepRows = keepRows
+
+// ChildPID is the PID of the driver process.
+func ChildPID(c *Client) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.child.Pid
+}

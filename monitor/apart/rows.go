@@ -78,13 +78,13 @@ func staleRows(rows []monitor.GPU, then, now int64, why string) []monitor.GPU {
 }
 
 // fallen is the snapshot of a machine whose driver process has just ended.
-func fallen(last *monitor.Snapshot, setup Setup, why string, backOff time.Duration) *monitor.Snapshot {
+func fallen(last *monitor.Snapshot, setup Setup, f fall, backOff time.Duration) *monitor.Snapshot {
 	t := time.Now()
-	text := fmt.Sprintf("the driver process ended: %s; starting it again in %d s", why, int(backOff.Seconds()))
+	text := fmt.Sprintf("%s; starting it again in %d s", f, int(backOff.Seconds()))
 	s := &monitor.Snapshot{Time: t.UTC().Round(0), Steady: t.UnixNano(), Interval: setup.Request.Interval, Source: "live", Waiting: text}
 	if last != nil {
 		c := *last
-		c.Time, c.Waiting = s.Time, text
+		c.Time, c.Waiting, c.WaitingHint = s.Time, text, "" // what was to be done for another reason
 		c.Steady = max(last.Steady, last.Steady+int64(t.Sub(last.Time)))
 		c.GPUs = staleRows(last.GPUs, last.Steady, c.Steady, text)
 		s = &c

@@ -45,16 +45,17 @@ type handle struct {
 	suspects   []string // the functions that said the GPU is lost since the last answer
 	suspicion  error    // what the last of them said
 
-	gpm     gpmState
-	pcie    pcieState
-	nvlink  nvlinkState
-	procs   procState
-	mig     migState
-	fans    fanState
-	unified unifiedState
-	memUsed uint64    // at the last refresh
-	memOK   bool      // memUsed is known
-	before  time.Time // when the refresh before this one began
+	gpm      gpmState
+	pcie     pcieState
+	nvlink   nvlinkState
+	procs    procState
+	mig      migState
+	fans     fanState
+	unified  unifiedState
+	memUsed  uint64    // at the last refresh
+	memOK    bool      // memUsed is known
+	memTotal uint64    // the last one known, 0 for none
+	before   time.Time // when the refresh before this one began
 }
 
 func newDevice(s *Source, t *tracer, lib *nvml.Library, index int) *device {
@@ -215,10 +216,14 @@ func (r *round) identify() {
 			r.heard()
 		}
 		*t = text(v, err)
+		whole = whole && t.Reason != monitor.Implausible
 	}
 	ask(&r.id.UUID, r.dev.UUID)
 	ask(&r.id.PCIBusID, func() (string, error) {
 		pci, err := r.dev.PciInfo()
+		if err == nil && (pci.Bus > 0xFF || pci.Device > 0x1F) {
+			return "", nil
+		}
 		return fmt.Sprintf("%08X:%02X:%02X.0", pci.Domain, pci.Bus, pci.Device), err
 	})
 	ask(&r.id.Name, r.dev.Name)
@@ -226,7 +231,7 @@ func (r *round) identify() {
 		a, err := r.dev.Architecture()
 		return architecture(a), err
 	})
-	if r.id.Architecture.Value == "" && r.id.Architecture.Known() {
+	if r.id.Architecture.Known() && r.id.Architecture.Value == unnamed {
 		r.id.Architecture = monitor.UnknownText(monitor.NotSupported)
 	}
 	ask(&r.id.Serial, r.dev.Serial)
@@ -253,12 +258,14 @@ func (r *round) announce() {
 	}
 }
 
-// architecture is the name of an architecture in lower case, "" where the
-// driver does not know it.
+// unnamed is the name of an architecture that the driver does not know.
+const unnamed = "unknown"
+
+// architecture is the name of an architecture in lower case.
 func architecture(a nvml.Architecture) string {
 	switch name := strings.ToLower(a.String()); {
 	case a == nvml.ArchitectureUnknown:
-		return ""
+		return unnamed
 	case strings.HasPrefix(name, "unknown"):
 		return fmt.Sprintf("unknown_%d", uint32(a))
 	default:

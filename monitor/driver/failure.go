@@ -57,17 +57,29 @@ func code(err error) nvml.Return {
 	return nvml.ErrUnknown
 }
 
+// name is NVML's name of a code, "" where it has none: its text has the number
+// then.
+func name(r nvml.Return) string {
+	if !r.Known() {
+		return ""
+	}
+	return r.String()
+}
+
 // isLost says that the GPU is off the bus or needs a reset.
 func isLost(err error) bool { return err != nil && reason(code(err)) == monitor.GPULost }
 
 // isRefused says that the call was refused for good.
 func isRefused(err error) bool { return err != nil && reason(code(err)) == monitor.NotSupported }
 
-// text makes a text of a result.
+// text makes a text of a result. Nothing is no text.
 func text(v string, err error) monitor.Text {
 	if err != nil {
 		why, call := failure(err)
 		return monitor.Text{Reason: why, Err: call}
+	}
+	if strings.TrimSpace(v) == "" {
+		return monitor.UnknownText(monitor.Implausible)
 	}
 	return monitor.OfText(strings.ToValidUTF8(v, "\uFFFD"))
 }

@@ -44,7 +44,7 @@ func fans(r *round) {
 			r.sink.Fans(nil, status(err))
 			return
 		}
-		list = append(list, monitor.Fan{Index: i, Percent: reading(fanPercent(speed), err)})
+		list = append(list, monitor.Fan{Index: i, Percent: reading(fanSpan.check(number(speed)), err)})
 	}
 	f.n = len(list)
 	r.give(monitor.FanPercent, list[0].Percent)
@@ -52,31 +52,18 @@ func fans(r *round) {
 		return
 	}
 	for i := range list {
-		list[i].RPM = r.behind(&f.rpm, nvml.Device.FanSpeedRPM, i, func(v uint32) monitor.Reading {
-			if v > 1e6 {
-				return monitor.Unknown(monitor.Implausible)
-			}
-			return monitor.OfFloat(float64(v))
-		})
-		list[i].TargetPercent = r.behind(&f.target, nvml.Device.TargetFanSpeed, i, fanPercent)
+		list[i].RPM = r.behind(&f.rpm, nvml.Device.FanSpeedRPM, i, rpmSpan)
+		list[i].TargetPercent = r.behind(&f.target, nvml.Device.TargetFanSpeed, i, fanSpan)
 	}
 	r.sink.Fans(list, monitor.Status{Reason: monitor.Known})
 }
 
 // behind is the reading of a fan by a call that stands behind a gate.
-func (r *round) behind(g *gate, get func(nvml.Device, int) (uint32, error), fan int, of func(uint32) monitor.Reading) monitor.Reading {
+func (r *round) behind(g *gate, get func(nvml.Device, int) (uint32, error), fan int, s span) monitor.Reading {
 	if err := g.shut(r.now); err != nil {
 		return reading(monitor.Reading{}, err)
 	}
 	v, err := get(r.dev, fan)
 	g.note(err, r.now)
-	return reading(of(v), err)
-}
-
-// fanPercent is a speed; a little more than all is legal.
-func fanPercent(v uint32) monitor.Reading {
-	if v > 1000 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfFloat(float64(v))
+	return reading(s.check(number(v)), err)
 }

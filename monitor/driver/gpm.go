@@ -226,5 +226,5 @@ func share(v float64) monitor.Reading {
 	if v > 100 && v < 101 {
 		v = 100
 	}
-	return percent(v)
+	return number(v)
 }

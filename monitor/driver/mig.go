@@ -177,10 +177,10 @@ func (r *round) newInstance(dev nvml.Device, uuid monitor.Text) *instance {
 		in.id.Profile = profile
 	}
 	if id, err := dev.GpuInstanceId(); err == nil {
-		in.id.GPUInstanceID = int(id)
+		in.id.GPUInstanceID = instanceID(id)
 	}
 	if id, err := dev.ComputeInstanceId(); err == nil {
-		in.id.ComputeInstanceID = int(id)
+		in.id.ComputeInstanceID = instanceID(id)
 	}
 	return in
 }
@@ -217,6 +217,7 @@ func (r *round) readInstance(in *instance, g *monitor.GPU) (stale bool) {
 		g.Readings[id] = monitor.Unknown(monitor.NotSupported)
 	}
 	set := func(id monitor.ReadingID, v monitor.Reading) {
+		v = spans[id].check(v)
 		v.At = at
 		g.Readings[id] = v
 	}
@@ -238,7 +239,8 @@ func (r *round) readInstance(in *instance, g *monitor.GPU) (stale bool) {
 	for i, id := range activityIDs {
 		set(id, in.gpm.value(i, share))
 	}
-	g.Processes, err = r.readProcesses(in.dev, &in.none)
+	total, _ := g.Readings[monitor.MemoryTotalBytes].Int()
+	g.Processes, err = r.readProcesses(in.dev, &in.none, uint64(total))
 	in.listed = err == nil
 	g.ProcStatus = status(err)
 	g.ProcStatus.At = at

@@ -3,16 +3,19 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"nvtop-lite/internal/fakenvml"
 	"nvtop-lite/monitor"
+	"nvtop-lite/nvml"
 )
 
 func openError(t *testing.T, o Options) *monitor.OpenError {
@@ -49,13 +52,16 @@ func TestWhyItCannotBeOpened(t *testing.T) {
 		4:     {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_NO_PERMISSION", What: "may not be used", Hint: "/dev/nvidiactl"},
 		17:    {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_OPERATING_SYSTEM", What: "may not be used", Hint: "/dev/nvidiactl"},
 		28:    {Cause: monitor.CauseNoGPU, Code: "NVML_ERROR_GPU_NOT_FOUND", What: "no GPU", Hint: "lspci"},
-		999:   {Cause: monitor.CauseOther, Code: "NVML_ERROR_UNKNOWN", What: fake.Path(), Hint: "nvidia-smi"},
-		12345: {Cause: monitor.CauseOther, Code: "12345", What: "12345", Hint: "nvidia-smi"},
+		999:   {Cause: monitor.CauseOther, Code: "NVML_ERROR_UNKNOWN", What: "NVML (" + fake.Path() + ") cannot be initialised: unknown error", Hint: "nvidia-smi"},
+		12345: {Cause: monitor.CauseOther, What: "12345", Hint: "nvidia-smi"},
 	} {
 		fake.SetScenario(fmt.Sprintf("init %d\n", code))
 		got := openError(t, Options{Library: fake.Path(), Root: root})
 		if got.Cause != want.Cause || got.Code != want.Code || !strings.Contains(got.What, want.What) || !strings.Contains(got.Hint, want.Hint) {
 			t.Errorf("init answers %d: %+v, want %+v", code, got, want)
+		}
+		if once := nvml.Return(code).String(); strings.Count(got.Error(), once) != 1 {
+			t.Errorf("init answers %d: %q says %s more or less than once", code, got.Error(), once)
 		}
 	}
 }
@@ -64,8 +70,8 @@ func TestEveryAnswerOfInit(t *testing.T) {
 	fake := fakenvml.New(t, "580", "")
 	for _, code := range codes {
 		fake.SetScenario(fmt.Sprintf("init %d\n", code))
-		if got := openError(t, Options{Library: fake.Path()}); got.Code == "" || got.Code == "NVML_SUCCESS" {
-			t.Errorf("init answers %d: %+v", code, got)
+		if got := openError(t, Options{Library: fake.Path()}); !strings.Contains(got.Error(), nvml.Return(code).String()) {
+			t.Errorf("init answers %d: %q", code, got.Error())
 		}
 	}
 }
@@ -92,15 +98,29 @@ func TestOtherFilesAreNoLibrary(t *testing.T) {
 	if err := os.WriteFile(garbage, []byte("no library at all"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	paths := []string{garbage, filepath.Join(dir, "missing.so"), dir}
-	if runtime.GOOS == "linux" {
-		paths = append(paths, "libc.so.6") // a library, but not this one
-	}
-	for _, path := range paths {
+	missing := filepath.Join(dir, "missing.so")
+	for path, want := range map[string]string{
+		// A file that is there was found: NVML's name for the opposite would mislead.
+		garbage: "no NVML library: " + garbage + ": ",
+		dir:     "no NVML library: " + dir + ": ",
+		missing: "no NVML library at " + missing + ": NVML_ERROR_LIBRARY_NOT_FOUND",
+	} {
 		got := openError(t, Options{Library: path})
-		if got.Cause != monitor.CauseNoLibrary || !got.Cause.Final() || !strings.Contains(got.What, path) || !strings.Contains(got.Hint, "--nvml") {
-			t.Errorf("%s: %+v", path, got)
+		if got.Cause != monitor.CauseNoLibrary || !got.Cause.Final() || !strings.HasPrefix(got.Error(), want) || strings.Count(got.What, path) != 1 ||
+			path != missing && strings.Contains(got.Error(), "NOT_FOUND") || !strings.Contains(got.Hint, "--nvml") || got.Tried != nil {
+			t.Errorf("%s: %q, %+v", path, got.Error(), got)
 		}
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	libc, _ := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
+	if len(libc) == 0 {
+		t.Skip("no libc.so.6 to be seen")
+	}
+	got := openError(t, Options{Library: libc[0]}) // a library, but not this one
+	if want := "no NVML library: " + libc[0] + " has no nvmlInit: NVML_ERROR_FUNCTION_NOT_FOUND"; got.Cause != monitor.CauseNoLibrary || got.Error() != want {
+		t.Errorf("%q, %+v", got.Error(), got)
 	}
 }
 
@@ -137,6 +157,28 @@ func TestNothingIsTouchedWithoutADriver(t *testing.T) {
 	}
 	if calls := fake.AllCalls(); len(calls) > 0 {
 		t.Errorf("the library was called: %v", calls)
+	}
+}
+
+// TestASearchInVainIsShort: one sentence, and each answer once behind the paths
+// that got it.
+func TestASearchInVainIsShort(t *testing.T) {
+	missing := func(path string) nvml.Attempt {
+		return nvml.Attempt{Path: path, Err: fs.ErrNotExist}
+	}
+	wrong := nvml.Attempt{Path: "/c", Err: errors.New("/c: invalid ELF header")}
+	for _, tt := range []struct {
+		attempts []nvml.Attempt
+		says     string
+		tried    []string
+	}{
+		{[]nvml.Attempt{missing("/a"), missing("/b")}, "no NVIDIA driver library found: NVML_ERROR_LIBRARY_NOT_FOUND", []string{"/a, /b: not found"}},
+		{[]nvml.Attempt{missing("/a"), wrong, missing("/b")}, "no NVIDIA driver library can be loaded", []string{"/a, /b: not found", "/c: invalid ELF header"}},
+	} {
+		var got *monitor.OpenError
+		if !errors.As(New(Options{}).openError(&nvml.OpenError{Attempts: tt.attempts}), &got) || got.Error() != tt.says || !slices.Equal(got.Tried, tt.tried) || !strings.Contains(got.Hint, "--nvml") {
+			t.Errorf("%q, %+v, want %q, %q", got.Error(), got, tt.says, tt.tried)
+		}
 	}
 }
 

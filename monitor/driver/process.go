@@ -92,7 +92,7 @@ func (r *round) readLists() {
 	if !p.at.IsZero() && !r.all && !changed && r.now.Sub(p.at) < life {
 		return
 	}
-	p.list, p.err = r.readProcesses(r.dev, &p.none)
+	p.list, p.err = r.readProcesses(r.dev, &p.none, r.memTotal)
 	p.at, p.memUsed, p.memOK = r.now, r.memUsed, r.memOK
 	p.st = status(p.err)
 	p.st.At = r.src.steady(r.now)
@@ -102,8 +102,9 @@ func (r *round) readLists() {
 // readProcesses reads the three lists of a device and merges them. The whole is
 // unknown when one of the three is: what is missing there would look like
 // nobody. Only graphics and MPS processes may be refused for good: then there
-// are none of that kind.
-func (r *round) readProcesses(dev nvml.Device, none *listGates) ([]monitor.Process, error) {
+// are none of that kind. What a process uses beyond total, 0 where that is not
+// known, cannot be true.
+func (r *round) readProcesses(dev nvml.Device, none *listGates, total uint64) ([]monitor.Process, error) {
 	var lists [3][]monitor.Process
 	for i, kind := range [3]nvml.ListKind{nvml.Compute, nvml.Graphics, nvml.MPS} {
 		err := none[i].shut(r.now)
@@ -123,21 +124,29 @@ func (r *round) readProcesses(dev nvml.Device, none *listGates) ([]monitor.Proce
 			return nil, err
 		}
 	}
-	return monitor.MergeProcesses(lists[0], lists[1], lists[2]), nil
+	merged := monitor.MergeProcesses(lists[0], lists[1], lists[2])
+	possible := usable(total)
+	for i := range merged {
+		p := &merged[i]
+		p.GPUMemoryBytes = possible.check(p.GPUMemoryBytes)
+	}
+	return merged, nil
+}
+
+// usable is what can be used of a memory of that size, 0 where it is not known.
+func usable(total uint64) span {
+	if total == 0 {
+		return memorySpan
+	}
+	return span{0, float64(total)}
 }
 
 // appendProcesses appends what the driver's entries say.
 func appendProcesses(list []monitor.Process, raw []nvml.Process) []monitor.Process {
 	for _, p := range raw {
 		m := monitor.Process{
-			PID: p.PID, GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None,
+			PID: p.PID, GPUInstanceID: instanceID(p.GPUInstanceID), ComputeInstanceID: instanceID(p.ComputeInstanceID),
 			GPUMemoryBytes: monitor.Unknown(monitor.NotSupported),
-		}
-		if p.GPUInstanceID != nvml.NoInstance {
-			m.GPUInstanceID = int(p.GPUInstanceID)
-		}
-		if p.ComputeInstanceID != nvml.NoInstance {
-			m.ComputeInstanceID = int(p.ComputeInstanceID)
 		}
 		if bytes, ok := p.Memory(); ok {
 			m.GPUMemoryBytes = monitor.OfUint(bytes)
@@ -197,7 +206,7 @@ func (l *loadState) join(list []monitor.Process) {
 			bad := reading(monitor.Reading{}, l.err)
 			p.SMPercent, p.EncoderPercent, p.DecoderPercent = bad, bad, bad
 		case ok:
-			p.SMPercent, p.EncoderPercent, p.DecoderPercent = percent(s.SM), percent(s.Encoder), percent(s.Decoder)
+			p.SMPercent, p.EncoderPercent, p.DecoderPercent = shareSpan.check(number(s.SM)), shareSpan.check(number(s.Encoder)), shareSpan.check(number(s.Decoder))
 		case l.idle:
 			p.SMPercent, p.EncoderPercent, p.DecoderPercent = zero, zero, zero
 		default:

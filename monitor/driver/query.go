@@ -76,8 +76,8 @@ func init() {
 		{monitor.Of(monitor.ClockMemoryMaxMHz), once, clockMax(nvml.ClockMemory, monitor.ClockMemoryMaxMHz)},
 		{monitor.Of(monitor.PCIeGenerationMax), once, pcieGenerationMax},
 		{monitor.Of(monitor.PCIeWidthMax), once, pcieWidthMax},
-		{monitor.Of(monitor.PCIeGeneration), slow, link(monitor.PCIeGeneration, nvml.Device.CurrPcieLinkGeneration)},
-		{monitor.Of(monitor.PCIeWidth), slow, link(monitor.PCIeWidth, nvml.Device.CurrPcieLinkWidth)},
+		{monitor.Of(monitor.PCIeGeneration), slow, integer(monitor.PCIeGeneration, nvml.Device.CurrPcieLinkGeneration)},
+		{monitor.Of(monitor.PCIeWidth), slow, integer(monitor.PCIeWidth, nvml.Device.CurrPcieLinkWidth)},
 		{monitor.Of(monitor.PCIeReplays), slow, integer(monitor.PCIeReplays, nvml.Device.PcieReplayCounter)},
 		{monitor.Of(monitor.NVLinkLinksActive), slow, nvlinkLinks},
 		{monitor.Of(monitor.FabricState), slow, fabric},
@@ -245,9 +245,14 @@ func (r *round) note(why monitor.Reason, err error) {
 	}
 }
 
-// give gives a reading its value.
+// give gives a reading its value, if it can be true. What cannot may have been
+// a slip, and is asked again soon.
 func (r *round) give(id monitor.ReadingID, v monitor.Reading) {
 	r.answered = true
+	v = spans[id].check(v)
+	if v.Reason == monitor.Implausible {
+		r.again = min(r.again, slow)
+	}
 	r.sink.Reading(id, v)
 }
 
@@ -258,12 +263,4 @@ func (r *round) take(id monitor.ReadingID, v monitor.Reading, err error) {
 		return
 	}
 	r.give(id, v)
-}
-
-// percent is a share from 0 to 100.
-func percent[T uint32 | float64](v T) monitor.Reading {
-	if v < 0 || v > 100 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfFloat(float64(v))
 }

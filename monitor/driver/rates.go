@@ -13,15 +13,7 @@ const (
 )
 
 // mibRate makes bytes per second of MiB per second.
-func mibRate(v float64) monitor.Reading { return rate(v * mib) }
-
-// rate is a number of bytes per second that a link can carry.
-func rate(v float64) monitor.Reading {
-	if v < 0 || v > 1e14 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfFloat(v)
-}
+func mibRate(v float64) monitor.Reading { return number(v * mib) }
 
 // counterPair is a pair of byte counters, to the host and from it.
 type counterPair struct {
@@ -45,8 +37,8 @@ func (c *counterPair) step(r *round, tx, rx monitor.ReadingID, txCount, rxCount 
 	if short {
 		a, b = uint64(uint32(a)), uint64(uint32(b))
 	}
-	r.give(tx, rate(float64(a)/span.Seconds()))
-	r.give(rx, rate(float64(b)/span.Seconds()))
+	r.give(tx, number(float64(a)/span.Seconds()))
+	r.give(rx, number(float64(b)/span.Seconds()))
 }
 
 // pcieState is what a device keeps for the traffic of its PCIe link.
@@ -106,7 +98,7 @@ func pcieRates(r *round) {
 			if err != nil {
 				err = worse(first, err)
 			}
-			r.take(d.id, rate(float64(v)*kib), err)
+			r.take(d.id, number(float64(v)*kib), err)
 		}
 	}
 }
@@ -143,7 +135,7 @@ func pcieCounters(dev nvml.Device) (tx, rx uint64, short bool, err error) {
 	}
 	tx, okTx := list[0].Value.Uint64()
 	rx, okRx := list[1].Value.Uint64()
-	if !okTx || !okRx {
+	if !okTx || !okRx || allOnes(tx) || allOnes(rx) {
 		return 0, 0, false, fail(nvml.ErrImplausible)
 	}
 	return tx, rx, short, nil
@@ -161,7 +153,7 @@ type nvlinkState struct {
 func nvlinkRates(r *round) {
 	tx, rx := monitor.NVLinkTxBytesPerSecond, monitor.NVLinkRxBytesPerSecond
 	if c := &r.nvlink.counters; r.prime(c) {
-		if a, b, err := r.dev.NvLinkTraffic(nvml.AllLinks); err == nil {
+		if a, b, err := r.dev.NvLinkTraffic(nvml.AllLinks); err == nil && !allOnes(a) && !allOnes(b) {
 			*c = counterPair{a, b, r.now}
 		}
 	}
@@ -175,6 +167,11 @@ func nvlinkRates(r *round) {
 		return
 	}
 	r.again = second
+	if allOnes(a) || allOnes(b) {
+		r.give(tx, monitor.Unknown(monitor.Implausible))
+		r.give(rx, monitor.Unknown(monitor.Implausible))
+		return
+	}
 	r.nvlink.counters.step(r, tx, rx, a, b, false)
 }
 
@@ -217,7 +214,7 @@ func nvlinkLinks(r *round) {
 	r.give(monitor.NVLinkLinksActive, monitor.OfInt(int64(active)))
 }
 
-// activeFields counts the links whose state field is not 0.
+// activeFields counts the links whose state field is 1.
 func (n *nvlinkState) activeFields(dev nvml.Device) (active int, err error) {
 	if len(n.states) != n.links {
 		n.states = make([]nvml.FieldValue, n.links)
@@ -234,10 +231,13 @@ func (n *nvlinkState) activeFields(dev nvml.Device) (active int, err error) {
 		if f.Return == nvml.ErrInvalidArgument {
 			f.Return = nvml.ErrNotSupported // the driver is older than the field
 		}
-		if f.Return != nvml.Success || !ok {
+		if f.Return == nvml.Success && (!ok || v > 1) {
+			f.Return = nvml.ErrImplausible
+		}
+		if f.Return != nvml.Success {
 			return 0, &nvml.Error{Function: "nvmlDeviceGetFieldValues", Device: dev.Index(), Return: f.Return}
 		}
-		if v != 0 {
+		if v == 1 {
 			active++
 		}
 	}

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"math"
 	"time"
 
 	"nvtop-lite/monitor"
@@ -13,8 +14,8 @@ func utilization(r *round) {
 		r.fail(err, monitor.UtilizationPercent, monitor.MemoryUtilizationPercent)
 		return
 	}
-	r.give(monitor.UtilizationPercent, percent(u.GPU))
-	r.give(monitor.MemoryUtilizationPercent, percent(u.Memory))
+	r.give(monitor.UtilizationPercent, number(u.GPU))
+	r.give(monitor.MemoryUtilizationPercent, number(u.Memory))
 }
 
 // memoryIDs are the readings of the device's memory.
@@ -37,12 +38,15 @@ func memory(r *round) {
 		r.give(memoryIDs[i], v)
 	}
 	r.memUsed, r.memOK = m.Used, plausibleMemory(m)
+	if r.memOK {
+		r.memTotal = m.Total
+	}
 }
 
 // plausibleMemory says whether m can be true: a driver that has no answer gives
 // zeros, or all ones.
 func plausibleMemory(m nvml.Memory) bool {
-	return m.Total != 0 && m.Total < 1<<50 && m.Used <= m.Total && m.Free <= m.Total && m.Reserved <= m.Total
+	return m.Total != 0 && m.Total < uint64(memorySpan.high) && m.Used <= m.Total && m.Free <= m.Total && m.Reserved <= m.Total
 }
 
 // memoryReadings are the readings of memoryIDs.
@@ -61,14 +65,6 @@ func memoryReadings(m nvml.Memory) (list [len(memoryIDs)]monitor.Reading) {
 	return list
 }
 
-// celsius is a temperature that a GPU which answers can have.
-func celsius(v int) monitor.Reading {
-	if v < -55 || v > 200 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfFloat(float64(v))
-}
-
 func temperature(r *round) {
 	v, err := r.dev.Temperature(nvml.TemperatureGPU)
 	r.take(monitor.TemperatureC, celsius(v), err)
@@ -81,7 +77,7 @@ func temperatureMemory(r *round) {
 
 func temperatureMargin(r *round) {
 	v, err := r.dev.MarginTemperature()
-	r.take(monitor.TemperatureMarginC, celsius(v), err)
+	r.take(monitor.TemperatureMarginC, number(v), err)
 }
 
 func temperatureSlowdown(r *round) {
@@ -89,62 +85,46 @@ func temperatureSlowdown(r *round) {
 	r.take(monitor.TemperatureSlowdownC, celsius(v), err)
 }
 
-// milliwatts is a power that a GPU can draw or be limited to.
-func milliwatts(v uint32) monitor.Reading {
-	if v > 20e6 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfFloat(float64(v))
-}
-
 func power(r *round) {
 	v, err := r.dev.PowerUsage()
-	r.take(monitor.PowerMW, milliwatts(v), err)
+	r.take(monitor.PowerMW, number(v), err)
 }
 
 func powerInstant(r *round) {
 	v, err := r.dev.PowerInstant(nvml.PowerOfGPU)
-	r.take(monitor.PowerInstantMW, milliwatts(v), err)
+	r.take(monitor.PowerInstantMW, number(v), err)
 }
 
 func powerLimit(r *round) {
 	v, err := r.dev.EnforcedPowerLimit()
-	r.take(monitor.PowerLimitMW, milliwatts(v), err)
+	r.take(monitor.PowerLimitMW, number(v), err)
 }
 
 func powerLimitDefault(r *round) {
 	v, err := r.dev.PowerManagementDefaultLimit()
-	r.take(monitor.PowerLimitDefaultMW, milliwatts(v), err)
+	r.take(monitor.PowerLimitDefaultMW, number(v), err)
 }
 
 func energy(r *round) {
 	v, err := r.dev.TotalEnergyConsumption()
 	joules := monitor.OfFloat(float64(v) / 1000)
-	if v > 1<<60 {
+	if v == math.MaxUint32 {
 		joules = monitor.Unknown(monitor.Implausible)
 	}
 	r.take(monitor.EnergyJoules, joules, err)
 }
 
-// megahertz is a clock that a GPU can have.
-func megahertz(v uint32) monitor.Reading {
-	if v > 100_000 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfFloat(float64(v))
-}
-
 func clock(t nvml.ClockType, id monitor.ReadingID) func(*round) {
 	return func(r *round) {
 		v, err := r.dev.ClockInfo(t)
-		r.take(id, megahertz(v), err)
+		r.take(id, number(v), err)
 	}
 }
 
 func clockMax(t nvml.ClockType, id monitor.ReadingID) func(*round) {
 	return func(r *round) {
 		v, err := r.dev.MaxClockInfo(t)
-		r.take(id, megahertz(v), err)
+		r.take(id, number(v), err)
 	}
 }
 
@@ -163,8 +143,6 @@ func performanceState(r *round) {
 		r.fail(err, monitor.PerformanceState)
 	case v == pstateUnknown:
 		r.give(monitor.PerformanceState, monitor.Unknown(monitor.NotFound))
-	case v > 15:
-		r.give(monitor.PerformanceState, monitor.Unknown(monitor.Implausible))
 	default:
 		r.give(monitor.PerformanceState, monitor.OfInt(int64(v)))
 	}
@@ -177,7 +155,7 @@ func engine(id monitor.ReadingID, get func(nvml.Device) (uint32, time.Duration, 
 		if err == nil && v == 0 {
 			r.again = slow
 		}
-		r.take(id, percent(v), err)
+		r.take(id, number(v), err)
 	}
 }
 
@@ -187,28 +165,12 @@ func minor(r *round) {
 	r.take(monitor.Minor, monitor.OfInt(int64(v)), err)
 }
 
-// linkNumber is a generation or a width of a PCIe link.
-func linkNumber(v uint32) monitor.Reading {
-	if v == 0 || v > 64 {
-		return monitor.Unknown(monitor.Implausible)
-	}
-	return monitor.OfInt(int64(v))
-}
-
-// link reads a generation or a width of the PCIe link.
-func link(id monitor.ReadingID, get func(nvml.Device) (uint32, error)) func(*round) {
-	return func(r *round) {
-		v, err := get(r.dev)
-		r.take(id, linkNumber(v), err)
-	}
-}
-
 func pcieGenerationMax(r *round) {
 	v, err := r.dev.MaxPcieLinkGeneration()
 	if err == nil {
 		r.pcie.generation = v
 	}
-	r.take(monitor.PCIeGenerationMax, linkNumber(v), err)
+	r.take(monitor.PCIeGenerationMax, monitor.OfInt(int64(v)), err)
 }
 
 func pcieWidthMax(r *round) {
@@ -216,10 +178,10 @@ func pcieWidthMax(r *round) {
 	if err == nil {
 		r.pcie.width = v
 	}
-	r.take(monitor.PCIeWidthMax, linkNumber(v), err)
+	r.take(monitor.PCIeWidthMax, monitor.OfInt(int64(v)), err)
 }
 
-// integer reads a count.
+// integer reads a whole number.
 func integer(id monitor.ReadingID, get func(nvml.Device) (uint32, error)) func(*round) {
 	return func(r *round) {
 		v, err := get(r.dev)

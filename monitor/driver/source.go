@@ -4,6 +4,8 @@ package driver
 
 import (
 	"errors"
+	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,18 +101,16 @@ func (s *Source) openError(err error) error {
 	if !errors.As(err, &open) {
 		return &monitor.OpenError{What: "NVML cannot be opened: " + oneLine(err.Error()), Hint: askDriver}
 	}
-	o := &monitor.OpenError{}
 	code := open.Return()
+	o := &monitor.OpenError{Code: name(code)}
+	var answered *nvml.Error
+	if !errors.As(err, &answered) || code == nvml.ErrFunctionNotFound { // the latter: no NVML, since it has no nvmlInit
+		return s.noLibrary(open, o)
+	}
 	switch code {
-	case nvml.ErrLibraryNotFound, nvml.ErrFunctionNotFound: // the latter: no NVML, since it has no nvmlInit
-		o.Cause = monitor.CauseNoLibrary
-		o.What = "no NVML library could be loaded: " + attempts(open)
-		o.Hint = "is the NVIDIA driver installed? in a container: is it passed through (--gpus all)? --nvml PATH names a library elsewhere"
-		if s.opts.Library != "" {
-			o.Hint = "give --nvml the path of the driver's libnvidia-ml.so.1 (nvml.dll on Windows), or leave it out to search"
-		}
 	case nvml.ErrDriverNotLoaded:
 		o = notLoaded()
+		o.Code = name(code)
 	case nvml.ErrLibRMVersionMismatch:
 		o.Cause, o.What = monitor.CauseVersionMismatch, "the NVML library and the kernel module are of different versions"
 		if v, err := host.KernelModuleVersion(s.opts.Root); err == nil {
@@ -124,27 +124,59 @@ func (s *Source) openError(err error) error {
 		o.Cause, o.What = monitor.CauseNoGPU, "the driver has no GPU"
 		o.Hint = "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"
 	default:
-		o.What = "NVML cannot be initialised: " + attempts(open)
-		o.Hint = askDriver
+		o.What, o.Hint = "NVML cannot be initialised: "+code.Error(), askDriver
+		if s.opts.Library != "" {
+			o.What = "NVML (" + oneLine(open.Attempts[0].Path) + ") cannot be initialised: " + code.Error()
+		} else {
+			o.Tried = tried(open)
+		}
 	}
-	o.Code = code.String()
+	return o
+}
+
+// noLibrary completes o where no NVML could be loaded. That it was not found,
+// which is NVML's word for that, is left out where a file is there.
+func (s *Source) noLibrary(open *nvml.OpenError, o *monitor.OpenError) *monitor.OpenError {
+	there := slices.ContainsFunc(open.Attempts, func(a nvml.Attempt) bool { return !errors.Is(a.Err, fs.ErrNotExist) })
+	if there && open.Return() == nvml.ErrLibraryNotFound {
+		o.Code = ""
+	}
+	o.Cause = monitor.CauseNoLibrary
+	if s.opts.Library != "" {
+		path := oneLine(open.Attempts[0].Path)
+		switch {
+		case !there:
+			o.What = "no NVML library at " + path
+		case o.Code != "":
+			o.What = "no NVML library: " + path + " has no nvmlInit"
+		default:
+			o.What = "no NVML library: " + tried(open)[0]
+		}
+		o.Hint = "give --nvml the path of the driver's libnvidia-ml.so.1 (nvml.dll on Windows), or leave it out to search"
+		return o
+	}
+	o.What = "no NVIDIA driver library found"
+	if there {
+		o.What = "no NVIDIA driver library can be loaded"
+	}
+	o.Hint = "is the NVIDIA driver installed? in a container: is it passed through (--gpus all)? --nvml PATH names a library elsewhere"
+	if open.Hint != "" {
+		o.Hint = open.Hint
+	}
+	o.Tried = tried(open)
 	return o
 }
 
 // askDriver is the hint where nothing better is known.
 const askDriver = "see whether nvidia-smi works, and what dmesg says of the driver"
 
-// attempts lists what was tried, with each answer.
-func attempts(open *nvml.OpenError) string {
-	var parts []string
-	for _, a := range open.Attempts {
-		text := oneLine(a.Err.Error())
-		if !strings.HasPrefix(text, a.Path+":") {
-			text = a.Path + ": " + text
-		}
-		parts = append(parts, text)
+// tried lists what was tried with its answers, a line each.
+func tried(open *nvml.OpenError) []string {
+	lines := open.Answers()
+	for i := range lines {
+		lines[i] = oneLine(lines[i])
 	}
-	return strings.Join(parts, "; ")
+	return lines
 }
 
 // oneLine joins the lines of a text.
@@ -156,6 +188,9 @@ func describe(lib *nvml.Library) monitor.Driver {
 	d.NVMLVersion = text(lib.NVMLVersion())
 	major, minor, err := lib.CudaDriverVersion()
 	d.CUDAVersion = text(strconv.Itoa(major)+"."+strconv.Itoa(minor), err)
+	if err == nil && (major < 1 || major > 999) {
+		d.CUDAVersion = monitor.UnknownText(monitor.Implausible)
+	}
 	return d
 }
 
@@ -169,8 +204,7 @@ func (s *Source) Devices() ([]monitor.Device, error) {
 	}
 	n, err := lib.DeviceCount()
 	if err != nil {
-		_, call := failure(err)
-		return nil, &monitor.OpenError{What: "the GPUs cannot be counted: " + code(err).Error(), Code: call.Name, Hint: askDriver}
+		return nil, &monitor.OpenError{What: "the GPUs cannot be counted: " + code(err).Error(), Code: name(code(err)), Hint: askDriver}
 	}
 	list := make([]monitor.Device, n)
 	devices := make([]*device, n)

@@ -42,12 +42,15 @@ func (r *round) unifiedMemory() bool {
 	if !r.now.Before(r.unified.until) {
 		return false
 	}
+	total, _ := host.Memory(r.src.opts.Root)
+	total.At = 0 // the sink knows
+	if have, ok := total.Int(); ok {
+		r.memTotal = uint64(have)
+	}
 	r.sink.Begin(monitor.Of(memoryIDs[:]...).With(monitor.GroupProcesses))
 	r.readLists()
 	r.sink.Begin(r.gives)
 	r.cached = !r.procs.at.Equal(r.now) || r.procs.err != nil
-	total, _ := host.Memory(r.src.opts.Root)
-	total.At = 0 // the sink knows
 	r.give(monitor.MemoryTotalBytes, total)
 	used := reading(monitor.Reading{}, r.procs.err)
 	if r.procs.err == nil {
@@ -55,7 +58,7 @@ func (r *round) unifiedMemory() bool {
 		for i := range r.procs.list {
 			sum.Add(r.procs.list[i].GPUMemoryBytes)
 		}
-		used = sum.Reading()
+		used = usable(r.memTotal).check(sum.Reading())
 	} else {
 		r.note(r.procs.st.Reason, r.procs.err)
 	}

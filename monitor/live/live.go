@@ -20,11 +20,12 @@ import (
 
 const (
 	historyLength    = 1024
-	silentAfter      = 2 * time.Second       // the driver process speaks every second
-	repaintEvery     = time.Minute           // others write on a terminal too: wall, the kernel
-	noticeFor        = 4 * time.Second       // how long a passing message stands
-	firstWait        = 40 * time.Millisecond // what cannot work at all is said without a screen
-	terminalPatience = 2 * time.Second       // for a terminal that takes no output while the program is to end
+	silentAfter      = 2 * time.Second        // the driver process speaks every second
+	repaintEvery     = time.Minute            // others write on a terminal too: wall, the kernel
+	noticeFor        = 4 * time.Second        // how long a passing message stands
+	firstWait        = 40 * time.Millisecond  // what cannot work at all is said without a screen
+	freshFrame       = 950 * time.Millisecond // a frame this young shows the right second
+	terminalPatience = 2 * time.Second        // for a terminal that takes no output while the program is to end
 )
 
 // Options are what the screen runs on.
@@ -121,6 +122,7 @@ type ui struct {
 	snap    *monitor.Snapshot
 	request monitor.Request
 	noticed time.Time // when the notice began
+	drawn   time.Time // when the last frame was made
 	mouse   bool
 
 	local     Processes
@@ -198,6 +200,9 @@ func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.
 					return err
 				}
 			} else if isContinue(sig) {
+				if err := u.term.Resume(); err != nil {
+					return err
+				}
 				u.writer.Invalidate()
 			}
 
@@ -222,6 +227,9 @@ func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.
 					u.writer.Refresh()
 				}
 				repainted = now
+			}
+			if now.Sub(u.drawn) < freshFrame {
+				continue // the snapshots come often enough to move the clock
 			}
 		}
 		if err := u.draw(); err != nil {
@@ -257,6 +265,7 @@ func (u *ui) draw() error {
 		u.frame.Resize(w, h)
 	}
 	u.view.Now = time.Now()
+	u.drawn = u.view.Now
 	u.view.SilentFor = 0
 	if silent := u.view.Now.Sub(u.client.Heard()); silent >= silentAfter && !u.view.Paused {
 		u.view.SilentFor = silent

@@ -268,9 +268,9 @@ func (u *ui) typeFilter(e ansi.Event) bool {
 	case e.Key == ansi.KeyBackspace:
 		_, n := utf8.DecodeLastRuneInString(*text)
 		*text = (*text)[:len(*text)-n]
-	case e.Key == ansi.KeyCtrl && e.Rune == 'u':
+	case e.Key == ansi.KeyCtrlU:
 		*text = ""
-	case e.Key == ansi.KeyCtrl && e.Rune == 'w':
+	case e.Key == ansi.KeyCtrlW:
 		*text = withoutLastWord(*text)
 	case e.Key == ansi.KeyRune && utf8.RuneCountInString(*text) < maxFilter:
 		*text += ansi.Clean(string(e.Rune))

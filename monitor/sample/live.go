@@ -36,7 +36,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			if !ok {
 				return nil
 			}
-			grown := req.Want != s.request.Want || s.request.Paused && !req.Paused || req.Interval < s.request.Interval
+			grown := req.Want != s.request.Want || req.Closely != s.request.Closely || s.request.Paused && !req.Paused || req.Interval < s.request.Interval
 			s.apply(req)
 			if grown {
 				nextTick = time.Now()
@@ -46,12 +46,12 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			err := s.takeOpened(o)
 			switch {
 			case err == nil:
-				s.waiting = ""
+				s.waiting, s.hint = "", ""
 				nextTick = time.Now()
 			case err.Cause.Final() && !answered:
 				return err
 			default:
-				s.waiting = err.Error()
+				s.waiting, s.hint = err.Error(), err.Hint
 				o.source.Close()
 				retryAt = time.Now().Add(backOff)
 				backOff = min(2*backOff, maxBackOff)
@@ -80,7 +80,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			}
 			if s.opening != 0 {
 				if waited := time.Duration(s.clock.now() - s.opening).Round(time.Second); waited >= time.Second {
-					s.waiting = fmt.Sprintf("the driver is being opened, %d s", int(waited.Seconds()))
+					s.waiting, s.hint = fmt.Sprintf("the driver is being opened, %d s", int(waited.Seconds())), ""
 				}
 			}
 			if !now.Before(nextTick) {

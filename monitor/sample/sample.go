@@ -69,6 +69,7 @@ type Sampler struct {
 	done    chan *worker
 	opened  chan opening
 	waiting string // why there is no GPU yet
+	hint    string // what to do about it
 	opening int64  // since when a source is being opened; 0 when none is
 
 	host     monitor.Host
@@ -94,6 +95,11 @@ func New(cfg Config, req monitor.Request) (*Sampler, error) {
 		}
 		s.chosen = chosen
 	}
+	chosen, err := s.chosen.WithVisible(req.Visible)
+	if err != nil {
+		return nil, fmt.Errorf("selecting GPUs: %w", err)
+	}
+	s.chosen = chosen
 	s.apply(req)
 	return s, nil
 }
@@ -154,8 +160,8 @@ func (s *Sampler) takeOpened(o opening) *monitor.OpenError {
 		for i, d := range o.devices {
 			listed[i].Index = d.Index
 		}
-		if wrong := s.chosen.Check(listed); wrong != "" {
-			return noSuchGPU(wrong, len(listed))
+		if err := s.check(listed); err != nil {
+			return err
 		}
 	}
 	for _, d := range o.devices {
@@ -195,6 +201,9 @@ func noSuchGPU(wrong string, n int) *monitor.OpenError {
 // device was chosen, its identity alone.
 func (s *Sampler) want(w *worker) monitor.Want {
 	if w.identified {
+		if s.request.Closely != "" && w.has(s.request.Closely) {
+			return monitor.Everything
+		}
 		return s.request.Want
 	}
 	if s.chosen.ByInstance() {
@@ -211,15 +220,21 @@ func (s *Sampler) identify(w *worker) bool {
 	}
 	var g monitor.GPU
 	w.copyTo(&g, s.clock.now(), false)
-	var instances []monitor.GPU
 	w.identified = true
-	w.picked, instances = s.chosen.Picks(&g)
+	s.pick(w, &g)
+	return true
+}
+
+// pick applies the choice to w, which is g.
+func (s *Sampler) pick(w *worker, g *monitor.GPU) {
+	var instances []monitor.GPU
+	w.picked, instances = s.chosen.Picks(g)
+	w.instances = nil
 	if len(instances) < len(g.MIG) {
 		for i := range instances {
 			w.instances = append(w.instances, instances[i].UUID.Value)
 		}
 	}
-	return true
 }
 
 // checkChoice says, once, what is wrong with the choice when every device is
@@ -236,8 +251,25 @@ func (s *Sampler) checkChoice() *monitor.OpenError {
 		w.copyTo(&all[i], s.clock.now(), false)
 	}
 	s.settled = true
-	if wrong := s.chosen.Check(all); wrong != "" {
-		return noSuchGPU(wrong, len(all))
+	if err := s.check(all); err != nil {
+		return err
+	}
+	for i, w := range s.workers {
+		s.pick(w, &all[i]) // again: it may have been trimmed
+	}
+	return nil
+}
+
+// check says what is wrong with the choice on a machine that has exactly gpus,
+// after what CUDA would not look at was taken from it.
+func (s *Sampler) check(gpus []monitor.GPU) *monitor.OpenError {
+	chosen := s.chosen.Trimmed(gpus)
+	if chosen.All() && !s.chosen.All() {
+		return noSuchGPU("CUDA_VISIBLE_DEVICES shows no GPU", len(gpus))
+	}
+	s.chosen = chosen
+	if wrong := chosen.Check(gpus); wrong != "" {
+		return noSuchGPU(wrong, len(gpus))
 	}
 	return nil
 }
@@ -249,7 +281,7 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 	s.readHost(now)
 	snap := &monitor.Snapshot{
 		Time: t.UTC().Round(0), Steady: now, Interval: s.request.Interval, Source: s.cfg.Label,
-		Waiting: s.waiting, Host: s.host, Driver: s.driver, Platform: s.platform, Warnings: s.cfg.Warnings,
+		Waiting: s.waiting, WaitingHint: s.hint, Host: s.host, Driver: s.driver, Platform: s.platform, Warnings: s.cfg.Warnings,
 	}
 	for _, w := range s.workers {
 		if w.identified && !w.picked {

@@ -2,14 +2,17 @@ package sample_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/report"
 	"nvtop-lite/monitor/sample"
 )
 
@@ -237,13 +240,13 @@ func TestWaitingForADriver(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if tries++; tries < 3 {
-			return &monitor.OpenError{Cause: monitor.CauseNoDriver, What: "no driver in sight"}
+			return &monitor.OpenError{Cause: monitor.CauseNoDriver, What: "no driver in sight", Hint: "load it"}
 		}
 		return nil
 	}}
 	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}}, monitor.Request{Interval: 100 * time.Millisecond})
-	until(t, snaps, "the wait is said", func(s *monitor.Snapshot) bool { return s.Waiting == "no driver in sight" })
-	until(t, snaps, "the GPU is there", func(s *monitor.Snapshot) bool { return len(s.GPUs) == 1 && s.Waiting == "" })
+	until(t, snaps, "the wait is said", func(s *monitor.Snapshot) bool { return s.Waiting == "no driver in sight" && s.WaitingHint == "load it" })
+	until(t, snaps, "the GPU is there", func(s *monitor.Snapshot) bool { return len(s.GPUs) == 1 && s.Waiting == "" && s.WaitingHint == "" })
 }
 
 func TestFinalCausesEnd(t *testing.T) {
@@ -284,6 +287,36 @@ func TestChoice(t *testing.T) {
 			if got := failure(t, ended); got.Cause != monitor.CauseNoSuchGPU || !strings.Contains(got.What, gpus[len(gpus)-1]) {
 				t.Errorf("%v: ended with %+v", gpus, got)
 			}
+		}
+	}
+}
+
+// TestChoiceOfCUDA: a list ends before the first GPU that is not there.
+func TestChoiceOfCUDA(t *testing.T) {
+	for _, complete := range []bool{false, true} {
+		for _, c := range []struct {
+			gpus, visible []string
+			want          string // "" for none
+		}{
+			{nil, []string{"2", "0"}, "0 2"}, {nil, []string{"1", "9", "2"}, "1"}, {nil, []string{uuid(1), "GPU-ffff", uuid(2)}, "1"},
+			{[]string{"3"}, []string{"9", "0"}, "3"}, {nil, []string{"9", "0"}, ""}, {nil, []string{"GPU-ffff", uuid(0)}, ""},
+		} {
+			src := &scripted{devices: 4, read: wellBehaved}
+			snaps, ended, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: complete, Count: 1},
+				monitor.Request{Interval: 100 * time.Millisecond, GPUs: c.gpus, Visible: c.visible})
+			if c.want == "" {
+				if got := failure(t, ended); got.Cause != monitor.CauseNoSuchGPU || got.What != "CUDA_VISIBLE_DEVICES shows no GPU" {
+					t.Errorf("%v: ended with %+v", c.visible, got)
+				}
+				continue
+			}
+			until(t, snaps, fmt.Sprintf("%v and %v are GPUs %s (complete: %v)", c.gpus, c.visible, c.want, complete), func(s *monitor.Snapshot) bool {
+				var got []string
+				for i := range s.GPUs {
+					got = append(got, fmt.Sprint(s.GPUs[i].Index))
+				}
+				return strings.Join(got, " ") == c.want
+			})
 		}
 	}
 }
@@ -378,6 +411,54 @@ func TestTimeoutCutsAOneShot(t *testing.T) {
 	}
 }
 
+// TestTimeoutNamesTheCallThatHangs: a GPU that is cut off within a call is not
+// well.
+func TestTimeoutNamesTheCallThatHangs(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		wellBehaved(i, want, sink)
+		if i == 0 {
+			sink.Begin(monitor.Of(monitor.PowerMW))
+			sink.Call("nvmlDeviceGetPowerUsage")
+			<-hang
+		}
+	}}
+	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 1, Timeout: 700 * time.Millisecond}, monitor.Request{})
+	s := until(t, snaps, "there is a snapshot", func(*monitor.Snapshot) bool { return true })
+	g := &s.GPUs[0]
+	if g.State != monitor.Stale || g.StateSince == 0 || g.StateSince > s.Steady || g.Call != "nvmlDeviceGetPowerUsage" || g.CallSince == 0 || g.CallSince > s.Steady {
+		t.Errorf("%v since %d, %q since %d, at %d", g.State, g.StateSince, g.Call, g.CallSince, s.Steady)
+	}
+	if r := g.Readings[monitor.PowerMW]; r.Reason != monitor.Timeout || r.Err.Function != g.Call {
+		t.Errorf("power is %+v", r)
+	}
+	if !slices.ContainsFunc(g.Health, func(h monitor.Health) bool {
+		return h.Code == "no_answer" && strings.Contains(h.Text, g.Call)
+	}) {
+		t.Errorf("health %+v", g.Health)
+	}
+	if s.GPUs[1].State != monitor.OK {
+		t.Errorf("the GPU that answers is %v", s.GPUs[1].State)
+	}
+	var out struct {
+		GPUs []struct {
+			Unavailable map[string]string
+		}
+	}
+	if err := json.Unmarshal(report.AppendJSON(nil, s), &out); err != nil {
+		t.Fatal(err)
+	}
+	for key, why := range out.GPUs[0].Unavailable {
+		if why == "not_sampled" {
+			t.Errorf("%s is %s", key, why)
+		}
+	}
+	if why := out.GPUs[0].Unavailable["age_seconds"]; why != "timeout" {
+		t.Errorf("its age is unknown because of %q, want timeout", why)
+	}
+}
+
 func TestLostMeansEveryMeasurementIsLost(t *testing.T) {
 	src := &scripted{devices: 1, read: func(i int, want monitor.Want, sink monitor.Sink) {
 		wellBehaved(i, want, sink)
@@ -443,6 +524,36 @@ func TestPausedAsksNothing(t *testing.T) {
 		<-snaps
 	}
 	until(t, snaps, "it goes on", func(s *monitor.Snapshot) bool { return s.Age(s.GPUs[0].Refreshed) < time.Second })
+}
+
+// TestEverythingOfTheOneLookedAtClosely: it alone is asked for more, and what
+// nobody wants any more is gone, so that it does not grow old.
+func TestEverythingOfTheOneLookedAtClosely(t *testing.T) {
+	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		wellBehaved(i, want, sink)
+		if want.Has(monitor.EnergyJoules) {
+			sink.Reading(monitor.EnergyJoules, monitor.OfInt(5))
+		}
+		if want.HasGroup(monitor.GroupFans) {
+			sink.Fans([]monitor.Fan{{}}, monitor.Status{Reason: monitor.Known})
+		}
+	}}
+	few := monitor.Request{Interval: 100 * time.Millisecond, Want: monitor.Of(monitor.UtilizationPercent)}
+	snaps, _, requests := run(t, sample.Config{Sources: []monitor.Source{src}}, few)
+	s := until(t, snaps, "both are there", func(s *monitor.Snapshot) bool {
+		return len(s.GPUs) == 2 && s.GPUs[0].State == monitor.OK && s.GPUs[1].State == monitor.OK
+	})
+	closely := few
+	closely.Closely = monitor.Key(&s.GPUs[1])
+	requests <- closely
+	s = until(t, snaps, "there is more of one", func(s *monitor.Snapshot) bool { return s.GPUs[1].Readings[monitor.EnergyJoules].Known() })
+	if s.GPUs[0].Readings[monitor.EnergyJoules].Known() || len(s.GPUs[1].Fans) != 1 || len(s.GPUs[0].Fans) != 0 {
+		t.Errorf("of the other there is %+v", s.GPUs[0].Readings[monitor.EnergyJoules])
+	}
+	requests <- few
+	until(t, snaps, "it is gone again", func(s *monitor.Snapshot) bool {
+		return s.GPUs[1].Readings[monitor.EnergyJoules].Reason == monitor.NotSampled && s.GPUs[1].Fans == nil
+	})
 }
 
 func TestManyDevicesLeaveNothingBehind(t *testing.T) {

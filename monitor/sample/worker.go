@@ -73,6 +73,21 @@ func (w *worker) isBusy() (busy bool, due int64) {
 	return w.busy, w.due
 }
 
+// has reports whether the device is the GPU with a key, or has the instance.
+func (w *worker) has(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if monitor.Key(&w.gpu) == key {
+		return true
+	}
+	for i := range w.gpu.MIG {
+		if monitor.Key(&w.gpu.MIG[i]) == key {
+			return true
+		}
+	}
+	return false
+}
+
 // opened tells when the device's state was first told, 0 for not yet.
 func (w *worker) opened() int64 {
 	w.mu.Lock()
@@ -87,12 +102,21 @@ func (w *worker) copyTo(g *monitor.GPU, now int64, final bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	*g = w.gpu
+	// What nobody wants any more only grows old.
+	for id := range monitor.NumReadings {
+		if !w.wanted.Has(id) {
+			g.Readings[id] = monitor.Reading{}
+		}
+	}
+	if !w.wanted.HasGroup(monitor.GroupFans) {
+		g.Fans, g.FansStatus = nil, monitor.Status{}
+	}
 	if !w.busy || !final && now-w.due < overdue {
 		return
 	}
 	err := monitor.CallError{Function: g.Call}
-	if g.State == monitor.OK && now-w.due >= overdue {
-		g.State, g.StateSince = monitor.Stale, w.due+overdue
+	if g.State == monitor.OK {
+		g.State, g.StateSince = monitor.Stale, min(now, w.due+overdue)
 	}
 	for id := range monitor.NumReadings {
 		r := &g.Readings[id]

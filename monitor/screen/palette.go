@@ -14,20 +14,25 @@ type palette struct {
 	graph      [101]ansi.Style // of graphs, by percent of their height
 }
 
+// Colours that are at least three times as bright or as dark as black, white and
+// the usual backgrounds near them (WCAG contrast 3:1), from blue to red over
+// yellow, so that the ends differ for the colour-blind too. Words carry every
+// warning all the same.
 var (
-	loadStops = []ansi.Stop{{At: 0, R: 95, G: 175, B: 95}, {At: 20, R: 175, G: 215, B: 95}, {At: 40, R: 215, G: 215, B: 95}, {At: 60, R: 215, G: 175, B: 95}, {At: 80, R: 215, G: 135, B: 95}, {At: 100, R: 215, G: 95, B: 95}}
-	heatStops = []ansi.Stop{{At: 30, R: 95, G: 135, B: 215}, {At: 45, R: 95, G: 175, B: 175}, {At: 60, R: 95, G: 175, B: 95}, {At: 72, R: 215, G: 215, B: 95}, {At: 80, R: 215, G: 135, B: 95}, {At: 88, R: 215, G: 95, B: 95}}
+	loadStops = []ansi.Stop{{At: 0, R: 0, G: 135, B: 215}, {At: 25, R: 0, G: 135, B: 135}, {At: 50, R: 175, G: 135, B: 0}, {At: 75, R: 215, G: 95, B: 0}, {At: 100, R: 215, G: 0, B: 95}}
+	heatStops = []ansi.Stop{{At: 30, R: 0, G: 135, B: 255}, {At: 45, R: 0, G: 135, B: 175}, {At: 60, R: 95, G: 135, B: 0}, {At: 72, R: 175, G: 135, B: 0}, {At: 80, R: 215, G: 95, B: 0}, {At: 88, R: 255, G: 0, B: 95}}
 )
 
 func newPalette(level ansi.Level) palette {
+	blue := level.Reduce(ansi.Indexed256(67))
 	p := palette{
 		bold:     ansi.Style{Attr: ansi.Bold},
 		dim:      ansi.Style{Fg: level.Reduce(ansi.Indexed256(243))},
-		name:     ansi.Style{Fg: level.RGB(135, 175, 215)},
-		warn:     ansi.Style{Fg: level.RGB(215, 215, 95), Attr: ansi.Bold},
-		critical: ansi.Style{Fg: level.RGB(215, 95, 95), Attr: ansi.Bold},
+		name:     ansi.Style{Fg: blue},
+		warn:     ansi.Style{Fg: level.Reduce(ansi.Indexed256(136)), Attr: ansi.Bold},
+		critical: ansi.Style{Fg: level.Reduce(ansi.Indexed256(197)), Attr: ansi.Bold},
 		key:      ansi.Style{Attr: ansi.Bold},
-		edge:     ansi.Style{Fg: level.RGB(135, 175, 215), Attr: ansi.Bold},
+		edge:     ansi.Style{Fg: blue, Attr: ansi.Bold},
 		selected: ansi.Style{Attr: ansi.Reverse},
 	}
 	if level == ansi.LevelNone {
@@ -39,7 +44,7 @@ func newPalette(level ansi.Level) palette {
 		p.graph[i].Fg = brief(level, load[i], i, loadStops)
 		// The colour of a number goes in steps, so that a small change of the
 		// number does not change it.
-		step := (i + 5) / 10 * 10
+		step := (i + 12) / 25 * 25
 		p.load[i].Fg = brief(level, load[step], step, loadStops)
 		p.heat[i].Fg = brief(level, heat[i], i, heatStops)
 	}

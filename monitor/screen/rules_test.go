@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -134,16 +135,10 @@ func TestGraphShowsGaps(t *testing.T) {
 func TestColoursOfTheScales(t *testing.T) {
 	p := newPalette(ansi.LevelRGB)
 	for v, want := range map[int]ansi.Color{
-		10: ansi.RGB(135, 195, 95), 30: ansi.RGB(195, 215, 95), 50: ansi.RGB(215, 195, 95), 70: ansi.RGB(215, 155, 95), 90: ansi.RGB(215, 115, 95),
-		100: ansi.Indexed256(167), 0: ansi.Indexed256(71),
+		0: ansi.Indexed256(32), 25: ansi.Indexed256(30), 50: ansi.Indexed256(136), 75: ansi.Indexed256(166), 100: ansi.Indexed256(161),
 	} {
 		if p.graph[v].Fg != want || p.load[v].Fg != want {
 			t.Errorf("load %d: %x %x, want %x", v, p.graph[v].Fg, p.load[v].Fg, want)
-		}
-	}
-	for v, want := range map[int]ansi.Color{50: ansi.RGB(95, 175, 148), 66: ansi.RGB(155, 195, 95), 76: ansi.RGB(215, 175, 95), 84: ansi.RGB(215, 115, 95)} {
-		if p.heat[v].Fg != want {
-			t.Errorf("%d °C: %x, want %x", v, p.heat[v].Fg, want)
 		}
 	}
 	for _, level := range []ansi.Level{ansi.LevelNone, ansi.Level16, ansi.Level256} {
@@ -439,6 +434,36 @@ func TestAges(t *testing.T) {
 	for d, want := range map[time.Duration]string{time.Second: "1s", 500 * time.Millisecond: "0.5s", 2250 * time.Millisecond: "2.25s"} {
 		if got := string(appendInterval(nil, d)); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// luminance is the relative luminance of WCAG 2.
+func luminance(r, g, b uint8) float64 {
+	part := func(v uint8) float64 {
+		c := float64(v) / 255
+		if c <= 0.04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+0.055)/1.055, 2.4)
+	}
+	return 0.2126*part(r) + 0.7152*part(g) + 0.0722*part(b)
+}
+
+// Every colour can be read on black and on white, and on the backgrounds of
+// common themes near them.
+func TestColoursOnDarkAndLight(t *testing.T) {
+	backgrounds := [][3]uint8{{0, 0, 0}, {0x1e, 0x1e, 0x1e}, {0xff, 0xff, 0xff}, {0xfd, 0xf6, 0xe3}}
+	for _, scale := range [][]ansi.Stop{loadStops, heatStops} {
+		for v := range 101 {
+			c := ansi.Gradient(ansi.LevelRGB, 101, scale...)[v]
+			r, g, b := uint8(c>>16), uint8(c>>8), uint8(c)
+			for _, bg := range backgrounds {
+				x, y := luminance(r, g, b), luminance(bg[0], bg[1], bg[2])
+				if ratio := (max(x, y) + 0.05) / (min(x, y) + 0.05); ratio < 2.9 {
+					t.Errorf("%d: %d,%d,%d on %v: contrast %.2f", v, r, g, b, bg, ratio)
+				}
+			}
 		}
 	}
 }
