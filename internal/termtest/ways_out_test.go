@@ -132,11 +132,11 @@ func TestStoppedFromOutside(t *testing.T) {
 	s.press(s.file + " --demo\n")
 	s.see("tensor")
 	s.signal(unix.SIGSTOP)
-	s.until("was stopped", func() bool { return strings.Contains(s.written(), "Stopped") })
+	s.until("was stopped", func() bool { return strings.Contains(s.written(), "]+  Stopped") })
 	s.press("fg\n")
 	s.until("is drawn anew", func() bool {
 		out := s.written()
-		return strings.Contains(out[last(out, "Stopped"):], "tensor") && s.termios().Lflag&unix.ICANON == 0
+		return strings.Contains(out[last(out, "]+  Stopped"):], "tensor") && s.termios().Lflag&unix.ICANON == 0
 	})
 	s.press("q")
 	s.until("is back at the prompt", func() bool { return atPrompt(s) })
