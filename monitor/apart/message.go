@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // A message is a kind, the length of its payload in four bytes, little end
@@ -38,6 +39,9 @@ type messageWriter struct {
 	out io.Writer
 	buf []byte
 	err error
+
+	// quiet, where there is one, goes off when nothing was sent for aliveEvery.
+	quiet *time.Timer
 }
 
 // send sends one message whose payload fill appends.
@@ -53,6 +57,9 @@ func (w *messageWriter) send(k kind, fill func(dst []byte) []byte) error {
 	}
 	binary.LittleEndian.PutUint32(w.buf[1:], uint32(len(w.buf)-5))
 	_, w.err = w.out.Write(w.buf)
+	if w.quiet != nil {
+		w.quiet.Reset(aliveEvery)
+	}
 	return w.err
 }
 

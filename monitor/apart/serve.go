@@ -6,20 +6,23 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
 	"nvtop-lite/monitor"
 )
 
-// aliveEvery is how often the driver process says that it runs.
-const aliveEvery = time.Second
+// aliveEvery is how long the driver process says nothing, at most. It is longer
+// than the usual interval, so that snapshots say enough.
+const aliveEvery = 1250 * time.Millisecond
 
 // Serve is the driver process. It ends when its standard input does: then the
 // program that draws is gone, and where that had not said goodbye the terminal
 // is put right by restore, from what the program sent of it and what it wrote
 // on its standard error.
 func Serve(build Build, restore func(modes, trace []byte)) int {
+	runtime.GOMAXPROCS(2)
 	ignoreSignals()
 	in, out, err := takePipes()
 	if err != nil {
@@ -29,7 +32,7 @@ func Serve(build Build, restore func(modes, trace []byte)) int {
 }
 
 func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace []byte), crash *os.File) int {
-	w := &messageWriter{out: out}
+	w := &messageWriter{out: out, quiet: time.NewTimer(aliveEvery)}
 	if w.send(kindHello, nil) != nil {
 		return 1
 	}
@@ -134,14 +137,14 @@ func replace[T any](c chan T, v T) {
 	}
 }
 
+// alive says that the driver process runs where nothing else has said so for a
+// while.
 func alive(ctx context.Context, w *messageWriter) {
-	tick := time.NewTicker(aliveEvery)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-w.quiet.C:
 			if w.send(kindAlive, nil) != nil {
 				return
 			}

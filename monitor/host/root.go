@@ -57,6 +57,16 @@ func (r Root) Read(path string, buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
+// ReadOnce is Read for files of one line or so under /proc, which come whole with
+// the first read: those that are read often.
+func (r Root) ReadOnce(path string, buf []byte) ([]byte, error) {
+	n, err := readOnce(r.Path(path), buf)
+	if err != nil {
+		return nil, err
+	}
+	return buf[:n], nil
+}
+
 // ReadFile reads the file at the absolute path, the first most bytes where it
 // is longer.
 func (r Root) ReadFile(path string, most int) ([]byte, error) {

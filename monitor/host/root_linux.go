@@ -32,6 +32,25 @@ func readInto(path string, buf []byte) (int, error) {
 	return n, nil
 }
 
+// readOnce reads what one read gives: all of a small file that the kernel makes as
+// a whole.
+func readOnce(path string, buf []byte) (int, error) {
+	fd, err := openRetry(path)
+	if err != nil {
+		return 0, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	for {
+		switch n, err := unix.Read(fd, buf); {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, &fs.PathError{Op: "read", Path: path, Err: err}
+		default:
+			return max(n, 0), nil
+		}
+	}
+}
+
 func openRetry(path string) (int, error) {
 	for {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

@@ -28,3 +28,5 @@ func readInto(path string, buf []byte) (int, error) {
 	}
 	return n, err
 }
+
+func readOnce(path string, buf []byte) (int, error) { return readInto(path, buf) }

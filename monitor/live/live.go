@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime"
 	"time"
 
 	"nvtop-lite/internal/ansi"
@@ -61,6 +62,8 @@ var ErrHangup = errors.New("the terminal is gone")
 // *monitor.OpenError, ErrSignal, ErrHangup, or what writing to the terminal
 // met. The terminal is restored in every case.
 func Run(o Options) error {
+	// One goroutine draws; more threads only wake each other.
+	runtime.GOMAXPROCS(1)
 	crash := newCrash()
 	defer crash.close()
 	u := &ui{

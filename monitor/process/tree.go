@@ -82,7 +82,7 @@ func (t *tree) sample(pid uint32) (sample, error) {
 // newer kernels do not add up in it what each CPU has counted for itself: small
 // processes have 0 pages there.
 func (t *tree) memory(pid uint32) monitor.Reading {
-	data, err := t.root.Read(procPath(pid, "statm"), t.buf[:])
+	data, err := t.root.ReadOnce(procPath(pid, "statm"), t.buf[:])
 	if err != nil {
 		return monitor.Unknown(host.Reason(err))
 	}
@@ -102,7 +102,7 @@ func (t *tree) stat(pid uint32, buf []byte) (stat, error) {
 	if pid == 0 || pid > maxPID {
 		return stat{}, fs.ErrNotExist
 	}
-	data, err := t.root.Read(procPath(pid, "stat"), buf)
+	data, err := t.root.ReadOnce(procPath(pid, "stat"), buf)
 	if err != nil {
 		return stat{}, err
 	}
