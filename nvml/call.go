@@ -13,7 +13,7 @@ import (
 // enter begins a method of a device.
 func (d Device) enter(fn gen.Function) (*frame, error) {
 	if d.s == nil {
-		return nil, &Error{Function: fn.String(), Device: -1, Return: ErrInvalidArgument, Detail: "the Device is the zero value"}
+		return nil, uninitialized(fn, -1, "the Device is the zero value")
 	}
 	return d.s.lib.enter(d.s, d.ses, fn)
 }

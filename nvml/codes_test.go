@@ -3,7 +3,10 @@
 package nvml_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"reflect"
 	"testing"
 	"time"
@@ -103,17 +106,60 @@ func TestSuccessThatFillsNothing(t *testing.T) {
 	})
 }
 
-func TestZeroDevice(t *testing.T) {
+// TestNilAndZeroValues calls each method of what no call of this package gave:
+// it panics nowhere, and wherever there is an error it is the same.
+func TestNilAndZeroValues(t *testing.T) {
 	var d nvml.Device
 	if d.Valid() || d.Index() != -1 || d.Handle() != 0 || d.Library() != nil {
 		t.Error("the zero Device claims to be one")
 	}
-	d.Forget()
-	eachMethod(d, d, func(name string, call func() ([]reflect.Value, error)) {
-		if _, err := call(); !errors.Is(err, nvml.ErrInvalidArgument) {
-			t.Errorf("%s: %v", name, err)
+	uninitialized := func(of string, err error) {
+		t.Helper()
+		if !errors.Is(err, nvml.ErrUninitialized) {
+			t.Errorf("%s: %v", of, err)
 		}
-	})
+	}
+	for _, v := range []any{
+		d, (*nvml.Library)(nil), new(nvml.Library), (*nvml.GPM)(nil), new(nvml.GPM), (*nvml.EventSet)(nil), new(nvml.EventSet),
+		nvml.GpuInstance{}, nvml.ComputeInstance{}, nvml.Vgpu{},
+	} {
+		value := reflect.ValueOf(v)
+		for i := range value.NumMethod() {
+			of, m := fmt.Sprintf("%T.%s", v, value.Type().Method(i).Name), value.Method(i)
+			args := make([]reflect.Value, m.Type().NumIn())
+			for i := range args {
+				switch m.Type().In(i) {
+				case fieldsType:
+					args[i] = reflect.ValueOf([]nvml.FieldValue{{ID: nvml.FieldPowerInstant}})
+				case reflect.TypeFor[context.Context]():
+					args[i] = reflect.ValueOf(t.Context())
+				default:
+					args[i] = reflect.Zero(m.Type().In(i))
+				}
+			}
+			for _, out := range m.Call(args) {
+				if out.Type() == errorType {
+					err, _ := out.Interface().(error)
+					uninitialized(of, err)
+				}
+				if list, ok := out.Interface().(iter.Seq2[nvml.Device, error]); ok {
+					n := 0
+					for _, err := range list {
+						n++
+						uninitialized(of, err)
+					}
+					if n != 1 {
+						t.Errorf("%s: %d answers", of, n)
+					}
+				}
+			}
+		}
+	}
+	for _, l := range []*nvml.Library{nil, {}} {
+		if l.Path() != "" || l.Has(gen.FnInit_v2) || l.Raw().Has(gen.FnInit_v2) {
+			t.Errorf("%v claims to be open", l)
+		}
+	}
 }
 
 // TestEmptyLibrary asks all methods of a library that has hardly any function.

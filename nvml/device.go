@@ -161,14 +161,14 @@ func (l *Library) DeviceCount() (int, error) {
 // count was nvmlDeviceGetCount's.
 func (l *Library) Device(index int) (Device, error) {
 	fn, m, place := gen.FnDeviceGetHandleByIndex_v2, (*gen.Library).DeviceGetHandleByIndex_v2, 0
-	if l.oldHandles.Load() || !l.Has(fn) || !l.Has(gen.FnDeviceGetCount_v2) {
-		fn, m, place = gen.FnDeviceGetHandleByIndex, (*gen.Library).DeviceGetHandleByIndex, 1
-	}
 	f, err := l.enter(nil, nil, fn)
 	if err != nil {
 		return Device{}, &DeviceError{index, err}
 	}
 	defer f.leave()
+	if l.oldHandles.Load() || !l.Has(fn) || !l.Has(gen.FnDeviceGetCount_v2) {
+		fn, m, place = gen.FnDeviceGetHandleByIndex, (*gen.Library).DeviceGetHandleByIndex, 1
+	}
 	e := &Error{Function: fn.String(), Device: index, Return: ErrInvalidArgument}
 	if index < 0 || index > 1<<30 {
 		return Device{}, &DeviceError{index, e}

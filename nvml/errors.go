@@ -172,9 +172,10 @@ func (e *DeviceError) Unwrap() error { return e.Err }
 // Attempt is one library that Open tried.
 type Attempt struct {
 	Path string // as it was given to the loader
+	File string // the file that was loaded, as far as it is known; "" for none
 	// Err is why it was not used: the loader's words, which are fs.ErrNotExist
 	// to errors.Is where there is no such file, or an *Error of the
-	// initialisation.
+	// initialisation. It is nil for the one that is used.
 	Err error
 }
 

@@ -72,7 +72,7 @@ type EventSet struct {
 	handle gen.EventSet_t
 	wait   sync.Mutex // held by the one that waits
 	mu     sync.Mutex
-	closed bool
+	open   bool
 	freed  bool
 	member int // of the chain of waiting functions, 1 and more: known to work
 	byUUID map[string]Device
@@ -86,7 +86,15 @@ func (l *Library) NewEventSet() (*EventSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &EventSet{lib: l, handle: h, byUUID: map[string]Device{}}, nil
+	return &EventSet{lib: l, handle: h, byUUID: map[string]Device{}, open: true}, nil
+}
+
+// orZero makes nil the zero value, a set that is closed.
+func (s *EventSet) orZero() *EventSet {
+	if s == nil {
+		return new(EventSet)
+	}
+	return s
 }
 
 // Register asks for events of d, of those kinds among types that d can report,
@@ -95,6 +103,7 @@ func (l *Library) NewEventSet() (*EventSet, error) {
 //
 // Calls nvmlDeviceGetSupportedEventTypes and nvmlDeviceRegisterEvents.
 func (s *EventSet) Register(d Device, types EventType) (EventType, error) {
+	s = s.orZero()
 	can, err := d.SupportedEventTypes()
 	if err != nil {
 		return 0, err
@@ -110,9 +119,9 @@ func (s *EventSet) Register(d Device, types EventType) (EventType, error) {
 	}
 	defer f.leave()
 	s.mu.Lock()
-	closed := s.closed
+	open := s.open
 	s.mu.Unlock()
-	if closed {
+	if !open {
 		return 0, f.fail(fn, ErrUninitialized)
 	}
 	if !f.begin(fn, 0) {
@@ -141,6 +150,7 @@ func (s *EventSet) Register(d Device, types EventType) (EventType, error) {
 // Calls nvmlEventSetWait_v3, then nvmlEventSetWait_v2 (driver 450), then
 // nvmlEventSetWait.
 func (s *EventSet) Wait(ctx context.Context) (Event, error) {
+	s = s.orZero()
 	defer s.free()
 	s.wait.Lock()
 	defer s.wait.Unlock()
@@ -179,9 +189,9 @@ func (s *EventSet) once(ms uint32) (Event, error) {
 	}
 	defer f.leave()
 	s.mu.Lock()
-	closed := s.closed
+	open := s.open
 	s.mu.Unlock()
-	if closed {
+	if !open {
 		return Event{}, f.fail(fns[0], ErrUninitialized)
 	}
 	at, r := 0, ErrFunctionNotFound
@@ -233,8 +243,9 @@ func (s *EventSet) once(ms uint32) (Event, error) {
 //
 // Calls nvmlEventSetFree.
 func (s *EventSet) Close() error {
+	s = s.orZero()
 	s.mu.Lock()
-	s.closed = true
+	s.open = false
 	s.mu.Unlock()
 	return s.free()
 }
@@ -246,7 +257,7 @@ func (s *EventSet) free() error {
 	}
 	defer s.wait.Unlock()
 	s.mu.Lock()
-	due := s.closed && !s.freed
+	due := !s.open && !s.freed
 	s.freed = s.freed || due
 	s.mu.Unlock()
 	if !due {

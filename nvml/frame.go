@@ -100,14 +100,18 @@ func gostring(b []byte) string {
 // enter begins a method: it refuses closed libraries, and finds a frame. Each
 // enter that returns no error is followed by leave.
 func (l *Library) enter(d *device, s *Session, fn gen.Function) (*frame, error) {
-	l.eng.inflight.Add(1)
+	eng := l.engine()
+	if eng == noEngine {
+		return nil, uninitialized(fn, -1, "the library was not opened")
+	}
+	eng.inflight.Add(1)
 	if l.closed.Load() {
-		l.eng.leave()
-		e := &Error{Function: fn.String(), Device: -1, Return: ErrUninitialized, Detail: "the library was closed"}
+		eng.leave()
+		index := -1
 		if d != nil {
-			e.Device = d.index
+			index = d.index
 		}
-		return nil, e
+		return nil, uninitialized(fn, index, "the library was closed")
 	}
 	var f *frame
 	if s != nil {
@@ -115,7 +119,7 @@ func (l *Library) enter(d *device, s *Session, fn gen.Function) (*frame, error) 
 	} else {
 		f = frames.Get().(*frame)
 	}
-	f.lib, f.raw, f.ses, f.dev, f.h = l, l.eng.raw, s, d, 0
+	f.lib, f.raw, f.ses, f.dev, f.h = l, eng.raw, s, d, 0
 	if d != nil {
 		f.h = d.handle
 	}

@@ -136,6 +136,14 @@ func (d Device) NewGPM() (*GPM, error) {
 	return g, nil
 }
 
+// orZero makes nil the zero value, which has the zero Device.
+func (g *GPM) orZero() *GPM {
+	if g == nil {
+		return new(GPM)
+	}
+	return g
+}
+
 // free gives the samples back.
 func (g *GPM) free(f *frame) {
 	for i, s := range g.samples {
@@ -151,6 +159,7 @@ func (g *GPM) free(f *frame) {
 //
 // Calls nvmlGpmSampleFree.
 func (g *GPM) Close() error {
+	g = g.orZero()
 	if !g.mu.TryLock() {
 		return &Error{Function: gen.FnGpmSampleFree.String(), Device: g.dev.Index(), Return: ErrInUse}
 	}
@@ -171,6 +180,7 @@ func (g *GPM) Close() error {
 // Reset forgets the samples taken, so that the next Update begins anew: after a
 // pause, or when a MIG device was created again under the same id.
 func (g *GPM) Reset() {
+	g = g.orZero()
 	g.mu.Lock()
 	g.taken = 0
 	g.mu.Unlock()
@@ -187,6 +197,7 @@ func (g *GPM) Reset() {
 // Calls nvmlGpmSampleGet (driver 520), for a MIG device nvmlGpmMigSampleGet
 // (driver 525).
 func (g *GPM) Update() (window time.Duration, err error) {
+	g = g.orZero()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	fn := gen.FnGpmSampleGet
@@ -263,6 +274,7 @@ func (g *GPM) window() time.Duration {
 // Calls nvmlGpmMetricsGet (driver 520).
 func (g *GPM) Metrics(list []GPMMetric) error {
 	const fn = gen.FnGpmMetricsGet
+	g = g.orZero()
 	for i := range list {
 		list[i].Return, list[i].Value = ErrNotReady, 0
 	}
@@ -401,6 +413,7 @@ func (g *GPM) prove(f *frame, list []GPMMetric) {
 // Proven reports whether the last list of [GPM.Metrics] is read in one call by
 // now.
 func (g *GPM) Proven() bool {
+	g = g.orZero()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.proven != nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,10 +31,12 @@ type Options struct {
 	Flags uint32
 }
 
-// Library is an initialised NVML. It is safe for concurrent use.
+// Library is an initialised NVML. It is safe for concurrent use. One that Open did
+// not return, nil included, answers [ErrUninitialized].
 type Library struct {
 	eng    *engine
 	tracer Tracer
+	tried  []Attempt
 	closed atomic.Bool
 
 	// oldHandles says that the first versions of count and handle are used.
@@ -83,26 +86,30 @@ func Open(o Options) (*Library, error) {
 		}
 		l := newLibrary(&engine{raw: gen.New(o.Resolver), resolve: o.Resolver, name: name, path: name}, o)
 		if err := l.init(o.Flags); err != nil {
-			return nil, &OpenError{Attempts: []Attempt{{name, err}}}
+			return nil, &OpenError{Attempts: []Attempt{{Path: name, Err: err}}}
 		}
 		return l, nil
 	}
 	failed := &OpenError{}
 	seen := map[*engine]string{}
 	for _, path := range search(o.Path) {
+		attempt := Attempt{Path: path}
 		eng, err := loadEngine(path)
 		if err == nil {
+			attempt.File = eng.path
 			if first, again := seen[eng]; again {
 				err = sameLibrary(first)
 			} else {
 				seen[eng] = path
 				l := newLibrary(eng, o)
 				if err = l.init(o.Flags); err == nil {
+					l.tried = append(failed.Attempts, attempt)
 					return l, nil
 				}
 			}
 		}
-		failed.Attempts = append(failed.Attempts, Attempt{path, err})
+		attempt.Err = err
+		failed.Attempts = append(failed.Attempts, attempt)
 	}
 	failed.Hint = openHint(len(seen) > 0)
 	return nil, failed
@@ -150,10 +157,13 @@ func (l *Library) init(flags uint32) error {
 // call that hangs for ever it is left out. The C library stays loaded until the
 // program ends. A second Close returns ErrUninitialized and does nothing.
 func (l *Library) Close() error {
-	if l.closed.Swap(true) {
-		return &Error{Function: gen.FnShutdown.String(), Device: -1, Return: ErrUninitialized, Detail: "the library was closed"}
+	e := l.engine()
+	if e == noEngine {
+		return uninitialized(gen.FnShutdown, -1, "the library was not opened")
 	}
-	e := l.eng
+	if l.closed.Swap(true) {
+		return uninitialized(gen.FnShutdown, -1, "the library was closed")
+	}
 	e.inflight.Add(1) // so that leave looks after it
 	e.mu.Lock()
 	e.closing = append(e.closing, l)
@@ -161,6 +171,22 @@ func (l *Library) Close() error {
 	e.mu.Unlock()
 	e.leave()
 	return nil
+}
+
+// noEngine is that of a Library which Open did not return.
+var noEngine = &engine{raw: gen.New(noFunction), resolve: noFunction}
+
+func noFunction(string) uintptr { return 0 }
+
+func (l *Library) engine() *engine {
+	if l == nil || l.eng == nil {
+		return noEngine
+	}
+	return l.eng
+}
+
+func uninitialized(fn gen.Function, device int, why string) error {
+	return &Error{Function: fn.String(), Device: device, Return: ErrUninitialized, Detail: why}
 }
 
 // leave ends a method that enter counted. The last one makes up for the calls
@@ -189,15 +215,24 @@ func (e *engine) leave() {
 }
 
 // Path returns the path of the library.
-func (l *Library) Path() string { return l.eng.path }
+func (l *Library) Path() string { return l.engine().path }
+
+// Attempts lists the libraries that Open tried, in the order of the search. The
+// last one is that of l. Where there was no search the list is empty.
+func (l *Library) Attempts() []Attempt {
+	if l == nil {
+		return nil
+	}
+	return slices.Clone(l.tried)
+}
 
 // Raw gives the table of C functions under l, for those that have no method
 // here. The rules of package gen apply: errors are plain codes, versions and
 // sizes are the caller's business, and l must not be closed during a call.
-func (l *Library) Raw() *gen.Library { return l.eng.raw }
+func (l *Library) Raw() *gen.Library { return l.engine().raw }
 
 // Has reports whether the loaded library has the C function.
-func (l *Library) Has(fn gen.Function) bool { return l.eng.raw.Has(fn) }
+func (l *Library) Has(fn gen.Function) bool { return l.engine().raw.Has(fn) }
 
 // lookup returns the address of a C function that the header behind gen does
 // not have any more, 0 where the library does not have it either.
@@ -272,16 +307,17 @@ const errNotAgain = loadError("not tried: the loader would give the library that
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // Loadable reports whether Open would find a library to load. It loads one, as
-// Open does, and calls no function of it. Its error is an [*OpenError].
-func Loadable(path string) error {
+// Open does, and calls no function of it. The list is that of
+// [Library.Attempts]; the error is an [*OpenError].
+func Loadable(path string) ([]Attempt, error) {
 	failed := &OpenError{}
 	for _, path := range searchPath(path) {
-		_, err := loadEngine(path)
+		eng, err := loadEngine(path)
 		if err == nil {
-			return nil
+			return append(failed.Attempts, Attempt{Path: path, File: eng.path}), nil
 		}
-		failed.Attempts = append(failed.Attempts, Attempt{path, err})
+		failed.Attempts = append(failed.Attempts, Attempt{Path: path, Err: err})
 	}
 	failed.Hint = openHint(false)
-	return failed
+	return nil, failed
 }

@@ -33,11 +33,18 @@ type Call struct {
 // End right after it, both on the goroutine that makes the call, so what has
 // begun and not ended is in progress now: that is how a program can name the
 // call that hangs, and since when. A function that the library lacks is not
-// called and not reported. Tracers must be safe for concurrent use and must not
-// call into the Library.
+// called and not reported, but to a [LackTracer]. Tracers must be safe for
+// concurrent use and must not call into the Library.
 type Tracer interface {
 	Begin(Call)
 	End(Call)
+}
+
+// LackTracer is a Tracer that hears, too, of the functions that a method would
+// have called if the library had them. ID and Duration are 0 there.
+type LackTracer interface {
+	Tracer
+	Lacks(Call)
 }
 
 var callID atomic.Uint64
@@ -45,17 +52,30 @@ var callID atomic.Uint64
 // begin starts a C call. It reports false, and there is nothing to call, where
 // the library lacks the function.
 func (f *frame) begin(fn gen.Function, place int) bool {
+	t := f.lib.tracer
 	if !f.raw.Has(fn) {
+		if t, ok := t.(LackTracer); ok {
+			c := f.calling(fn, place)
+			c.Return = ErrFunctionNotFound
+			t.Lacks(c)
+		}
 		return false
 	}
-	if t := f.lib.tracer; t != nil {
-		f.call = Call{ID: callID.Add(1), Function: fn, Device: -1, MIG: -1, Place: place, Start: time.Now()}
-		if f.dev != nil {
-			f.call.Device, f.call.MIG = f.dev.index, f.dev.mig
-		}
+	if t != nil {
+		f.call = f.calling(fn, place)
+		f.call.ID = callID.Add(1)
 		t.Begin(f.call)
 	}
 	return true
+}
+
+// calling describes a call that is about to be made.
+func (f *frame) calling(fn gen.Function, place int) Call {
+	c := Call{Function: fn, Device: -1, MIG: -1, Place: place, Start: time.Now()}
+	if f.dev != nil {
+		c.Device, c.MIG = f.dev.index, f.dev.mig
+	}
+	return c
 }
 
 // end ends the C call that begin started.

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,8 @@ const (
 	defaultInterval = time.Second
 	minInterval     = 100 * time.Millisecond
 	maxInterval     = time.Hour
+	minTimeout      = time.Millisecond
+	maxTimeout      = 24 * time.Hour
 )
 
 // options are what the command line says.
@@ -43,6 +47,7 @@ type options struct {
 	ascii       bool
 	nvml        string
 	root        string
+	rootFrom    string // the flag or variable that said it
 	choice      monitor.Choice
 	view        string // "": the screen's own choice
 	noMouse     bool
@@ -78,7 +83,7 @@ var flags = []flag{
 	{long: "no-mouse", set: func(o *options, _ string) error { o.noMouse = true; return nil }},
 	{long: "read-only", set: func(o *options, _ string) error { o.readOnly = true; return nil }},
 	{long: "nvml", value: "PATH", set: func(o *options, v string) error { return setPath(&o.nvml, "--nvml", v) }, noDefault: true},
-	{long: "root", value: "DIR", set: func(o *options, v string) error { return setPath(&o.root, "--root", v) }, noDefault: true},
+	{long: "root", value: "DIR", set: func(o *options, v string) error { o.rootFrom = "--root"; return setPath(&o.root, "--root", v) }, noDefault: true},
 	{long: "version", short: "V", set: func(o *options, _ string) error { o.version = true; return nil }, noDefault: true},
 	{long: "help", short: "h", set: func(o *options, _ string) error { o.help = true; return nil }, noDefault: true},
 }
@@ -206,8 +211,11 @@ func setInterval(o *options, v string) error {
 
 func setTimeout(o *options, v string) error {
 	d, err := parseSeconds(v)
-	if err != nil || d <= 0 || d > 24*time.Hour {
-		return &usageError{what: fmt.Sprintf("--timeout: %q is no time; expected seconds above 0, such as 5, or 500ms", v)}
+	switch {
+	case err != nil:
+		return &usageError{what: fmt.Sprintf("--timeout: %q is no time; expected seconds such as 5, or 500ms", v)}
+	case d < minTimeout || d > maxTimeout:
+		return &usageError{what: fmt.Sprintf("--timeout: %q is not within 0.001 to 86400 seconds", v)}
 	}
 	o.timeout = d
 	return nil
@@ -304,6 +312,9 @@ func (o *options) takeEnvironment(getenv func(string) string, elevated bool) (wa
 			warnings = append(warnings, ignored(e.name))
 		case *e.dst == "":
 			*e.dst = v
+			if e.dst == &o.root {
+				o.rootFrom = e.name
+			}
 		}
 	}
 	// It only takes away, so that it counts whoever runs the program.
@@ -318,6 +329,8 @@ func ignored(variable string) string {
 	return variable + " is ignored, since this program runs with more rights than its caller"
 }
 
+const rootHint = "it is the folder that has /proc, /sys, /etc, /var and /dev"
+
 // check looks at flags that depend on each other, and settles the count.
 func (o *options) check() error {
 	switch {
@@ -327,6 +340,18 @@ func (o *options) check() error {
 		return &usageError{what: "--demo uses no NVML library: --nvml does not go with it"}
 	case o.demo && o.root != "":
 		return &usageError{what: "--demo reads no files: --root does not go with it"}
+	case o.choice.None && o.view == "processes":
+		return &usageError{what: "--view processes and --no-processes: one or the other"}
+	}
+	if o.root != "" {
+		switch f, err := os.Stat(o.root); {
+		case errors.Is(err, fs.ErrNotExist):
+			return &usageError{what: fmt.Sprintf("%s: there is no folder %q", o.rootFrom, o.root), hint: rootHint}
+		case err != nil:
+			return &usageError{what: o.rootFrom + ": " + err.Error(), hint: rootHint}
+		case !f.IsDir():
+			return &usageError{what: fmt.Sprintf("%s: %q is no folder", o.rootFrom, o.root), hint: rootHint}
+		}
 	}
 	if o.intervalSet && !o.countSet {
 		o.count = 0

@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"nvtop-lite/monitor"
 )
@@ -32,6 +35,11 @@ func TestParseErrors(t *testing.T) {
 		{"--no-processes=yes", "--no-processes takes no value"},
 		{"--view table", `--view: "table" is none of boxes, list, numbers, processes`},
 		{"--view", "--view needs a value: VIEW"},
+		{"--timeout soon", `--timeout: "soon" is no time`},
+		{"--timeout 0", `--timeout: "0" is not within 0.001 to 86400 seconds`},
+		{"--timeout 0.0000001", `--timeout: "0.0000001" is not within`},
+		{"--timeout 0.9ms", `--timeout: "0.9ms" is not within`},
+		{"--timeout 86401", `--timeout: "86401" is not within`},
 		{"--read-only=no", "--read-only takes no value"},
 	} {
 		_, err := parse(strings.Fields(tt.args))
@@ -44,6 +52,49 @@ func checkUsage(t *testing.T, of string, err error, want string) {
 	var wrong *usageError
 	if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.what, want) || strings.Contains(wrong.what, "\n") {
 		t.Errorf("%s: %v, want %s", of, err, want)
+	}
+}
+
+func TestLeastTimeout(t *testing.T) {
+	if o, err := parse([]string{"--timeout", "0.001"}); err != nil || o.timeout != time.Millisecond {
+		t.Errorf("%v, %v", o.timeout, err)
+	}
+}
+
+func TestFlagsThatExcludeEachOther(t *testing.T) {
+	const args = "--view processes --no-processes"
+	o, err := parse(strings.Fields(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkUsage(t, args, o.check(), "--view processes and --no-processes: one or the other")
+}
+
+// TestAPanicIsOneLine, which names the file with the trace.
+func TestAPanicIsOneLine(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir) // the same on Windows
+	stderr, err := os.Create(filepath.Join(dir, "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	was := os.Stderr
+	os.Stderr = stderr
+	code := run([]string{"--json"}, func(string) string { panic("no environment") })
+	os.Stderr = was
+	said, err := os.ReadFile(stderr.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, ok := strings.CutPrefix(strings.TrimSuffix(string(said), "\n"), "nvtop-lite: crashed; the trace is in ")
+	if code != codeFailed || !ok || strings.Contains(file, "\n") {
+		t.Fatalf("exit code %d, and it says\n%s", code, said)
+	}
+	trace, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(trace), "panic: no environment\n") || !strings.Contains(string(trace), "TestAPanicIsOneLine") {
+		t.Errorf("%v\n%s", err, trace)
 	}
 }
 

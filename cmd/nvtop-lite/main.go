@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
@@ -16,6 +17,10 @@ import (
 
 // version is the program's version.
 const version = "0.1.0"
+
+// neededFiles is how many files the program must be able to open. Of itself it
+// opens about ten; the driver's library opens some for each GPU.
+const neededFiles = 32
 
 // The exit codes. One that a signal ends adds its number to codeSignal.
 const (
@@ -30,11 +35,13 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == apart.Argument {
 		os.Exit(apart.Serve(build, live.Restore))
 	}
+	ignoreBrokenPipe()
 	os.Exit(run(os.Args[1:], os.Getenv))
 }
 
 // run is the program, without the driver process.
-func run(args []string, getenv func(string) string) int {
+func run(args []string, getenv func(string) string) (code int) {
+	defer crashed(&code)
 	o, err := parse(args)
 	if err != nil {
 		return complain(err)
@@ -44,6 +51,10 @@ func run(args []string, getenv func(string) string) int {
 		return output(usage)
 	case o.version:
 		return output(versionText())
+	}
+	if n := openFiles(); n < neededFiles {
+		warn(fmt.Sprintf("no more than %d files may be open at once, and %d are needed: see ulimit -n", n, neededFiles))
+		return codeFailed
 	}
 	raised := elevated()
 	onScreen := o.mode == modeLive && ansi.IsTerminal(os.Stdout) && ansi.Live(getenv, runtime.GOOS == "windows")
@@ -114,6 +125,24 @@ func warn(text string) {
 func output(text string) int {
 	code, _ := write([]byte(text))
 	return code
+}
+
+// crashed ends a panic, for deferring: in one line, which names the file with
+// the trace.
+func crashed(code *int) {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	*code = codeFailed
+	where := "the trace could not be written"
+	if f, err := os.CreateTemp("", "nvtop-lite-crash-*.txt"); err == nil {
+		_, err = fmt.Fprintf(f, "panic: %v\n\n%s", fault, debug.Stack())
+		if err2 := f.Close(); err == nil && err2 == nil {
+			where = "the trace is in " + f.Name()
+		}
+	}
+	warn("crashed; " + where)
 }
 
 // usageError is wrong input: what is wrong, and what to do.

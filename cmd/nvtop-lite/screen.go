@@ -20,6 +20,7 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 	if err != nil {
 		return complain(err)
 	}
+	defer term.Close() // live.Run does, unless it crashes
 	setup := o.setup()
 	err = live.Run(live.Options{
 		Terminal: term,

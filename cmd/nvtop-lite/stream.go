@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
@@ -20,43 +21,68 @@ func (o *options) setup() apart.Setup {
 	}
 }
 
-// stream prints snapshots: one, several, or until it is stopped. At its end it
-// has failed if none of them had anything of a GPU.
+// signalPatience is how long a signal waits for what is being written: whoever
+// reads gets whole lines.
+const signalPatience = 500 * time.Millisecond
+
+// stream prints snapshots: one, several, or until it is stopped. Nobody may be
+// reading them, so that a signal does not wait for the one that writes.
 func stream(o *options) int {
-	ignoreBrokenPipe()
 	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, endingSignals...)
+	for _, sig := range endingSignals {
+		if !signal.Ignored(sig) { // as nohup does with SIGHUP
+			signal.Notify(stop, sig)
+		}
+	}
+	defer signal.Stop(stop)
 
 	setup := o.setup()
 	setup.Complete = true
 	client := apart.Start(apart.Options{Setup: setup, Build: build})
 	defer client.Close()
+	turn, ended := make(chan struct{}, 1), make(chan int, 1)
+	go func() { ended <- printAll(client.Events(), o, turn) }()
+	select {
+	case code := <-ended:
+		return code
+	case sig := <-stop:
+		select {
+		case turn <- struct{}{}:
+		case <-ended:
+		case <-time.After(signalPatience):
+		}
+		return codeSignal + int(sig.(syscall.Signal))
+	}
+}
+
+// printAll prints what comes. It has the turn while it writes. At its end it
+// has failed if nothing that came had anything of a GPU.
+func printAll(events <-chan apart.Event, o *options, turn chan struct{}) (code int) {
+	defer crashed(&code)
 	format := o.format()
 	var out []byte
 	var unread *monitor.OpenError
 	read := false
 	for {
-		select {
-		case sig := <-stop:
-			return codeSignal + int(sig.(syscall.Signal))
-		case e, ok := <-client.Events():
-			switch {
-			case (!ok || e.Done) && unread != nil:
-				return complain(unread)
-			case !ok || e.Done:
-				return codeDone
-			case e.Failed != nil:
-				return complain(e.Failed)
-			}
-			if !read {
-				unread = e.Snapshot.Unread()
-				read = unread == nil
-			}
-			out = format(out[:0], o.choice.Apply(e.Snapshot))
-			if code, ok := write(out); !ok {
-				return code
-			}
+		e, ok := <-events
+		turn <- struct{}{}
+		switch {
+		case (!ok || e.Done) && unread != nil:
+			return complain(unread)
+		case !ok || e.Done:
+			return codeDone
+		case e.Failed != nil:
+			return complain(e.Failed)
 		}
+		if !read {
+			unread = e.Snapshot.Unread()
+			read = unread == nil
+		}
+		out = format(out[:0], o.choice.Apply(e.Snapshot))
+		if code, ok := write(out); !ok {
+			return code
+		}
+		<-turn
 	}
 }
 

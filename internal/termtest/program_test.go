@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ const patience = 40 * time.Second
 
 // screen is a program on a terminal.
 type screen struct {
-	t      *testing.T
+	t      testing.TB
 	file   string // the program's file
 	leader *exec.Cmd
 	master *os.File
@@ -58,7 +59,7 @@ type screen struct {
 }
 
 // run starts the program on a terminal of w by h cells.
-func run(t *testing.T, w, h int, env []string, args ...string) *screen {
+func run(t testing.TB, w, h int, env []string, args ...string) *screen {
 	t.Helper()
 	return runFile(t, binary, w, h, env, args...)
 }
@@ -66,7 +67,7 @@ func run(t *testing.T, w, h int, env []string, args ...string) *screen {
 // runFile is run with another name of the program. A shell leads the session,
 // as it does for a user: the terminal outlives the program. It writes down how
 // the program ended.
-func runFile(t *testing.T, file string, w, h int, env []string, args ...string) *screen {
+func runFile(t testing.TB, file string, w, h int, env []string, args ...string) *screen {
 	t.Helper()
 	status := filepath.Join(t.TempDir(), "status")
 	script := `trap : INT QUIT TERM HUP; "$@"; echo $? >"$STATUS.new"; mv "$STATUS.new" "$STATUS"; read -r _`
@@ -76,7 +77,7 @@ func runFile(t *testing.T, file string, w, h int, env []string, args ...string) 
 }
 
 // start starts any command on a terminal, as the leader of its session.
-func start(t *testing.T, w, h int, env []string, args ...string) *screen {
+func start(t testing.TB, w, h int, env []string, args ...string) *screen {
 	t.Helper()
 	s := &screen{t: t, leader: exec.Command(args[0], args[1:]...), emu: vt.NewEmulator(w, h)}
 	s.leader.Env = append(append(os.Environ(), "TERM=xterm-256color", "COLORTERM=truecolor", "LC_ALL=", "LANG=C.UTF-8", "NO_COLOR="), env...)
@@ -172,10 +173,12 @@ func (s *screen) written() string {
 	return s.raw.String()
 }
 
-// see waits until the screen shows text.
-func (s *screen) see(text string) {
+// see waits until the screen shows one of the texts.
+func (s *screen) see(texts ...string) {
 	s.t.Helper()
-	s.until("shows "+text, func() bool { return strings.Contains(s.text(), text) })
+	s.until("shows "+strings.Join(texts, " or "), func() bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(s.text(), text) })
+	})
 }
 
 // until waits for something to become true.

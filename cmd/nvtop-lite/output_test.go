@@ -1,0 +1,73 @@
+//go:build linux
+
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"nvtop-lite/internal/fakenvml"
+)
+
+// TestAClosedPipeEndsQuietly, whatever was to be written there.
+func TestAClosedPipeEndsQuietly(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	for _, args := range [][]string{{"--help"}, {"--version"}, {"-1"}, {"-j"}, {"-j", "-i", "0.1"}} {
+		cmd := exec.Command(program(t, "linux", "amd64"), append(args, "--demo")...)
+		cmd.Env = environment()
+		cmd.Stdout = w
+		if said, err := stderrOf(cmd); err != nil || said != "" {
+			t.Errorf("%q: %v\n%s", args, err, said)
+		}
+	}
+	// Where messages go nowhere, the exit code still tells.
+	cmd := exec.Command(program(t, "linux", "amd64"), "--bad")
+	cmd.Stderr = w
+	if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("wrong usage: %v", cmd.ProcessState)
+	}
+}
+
+// stderrOf runs a command and returns what it wrote on its standard error.
+func stderrOf(cmd *exec.Cmd) (string, error) {
+	var said strings.Builder
+	cmd.Stderr = &said
+	err := cmd.Run()
+	return said.String(), err
+}
+
+// TestFewFiles: the Go runtime itself would end in a trace.
+func TestFewFiles(t *testing.T) {
+	fake := fakenvml.New(t, "580", stillScenario(8))
+	limited := func(limit string) result {
+		return run(t, nil, "/bin/sh", "-c", "ulimit "+limit+`; exec "$0" --nvml "$1" --once`, program(t, "linux", "amd64"), fake.Path())
+	}
+	says(t, limited("-n 8"), 1, "nvtop-lite: no more than 8 files may be open at once, and 32 are needed: see ulimit -n")
+	says(t, limited("-n 32"), 0, "")
+	says(t, limited("-S -n 8"), 0, "") // which the program may raise
+}
+
+// TestRoots: one that is not there would look like a machine without GPUs.
+func TestRoots(t *testing.T) {
+	nvtop := program(t, "linux", "amd64")
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for root, what := range map[string]string{"nonsense": `there is no folder "nonsense"`, file: "is no folder", file + "/x": "not a directory"} {
+		says(t, run(t, nil, nvtop, "--once", "--root", root), 2, "nvtop-lite: --root: ", "/proc")
+		r := run(t, []string{"NVTOP_LITE_ROOT=" + root}, nvtop, "--json")
+		says(t, r, 2, what, "/proc")
+		if !strings.HasPrefix(r.err, "nvtop-lite: NVTOP_LITE_ROOT: ") {
+			t.Errorf("the variable is not named: %s", r.err)
+		}
+	}
+	says(t, run(t, []string{"NVTOP_LITE_ROOT=nonsense"}, nvtop, "--once", "--nvml", "/nowhere.so", "--root", t.TempDir()), 1, "nvtop-lite: no NVML library", "")
+}
