@@ -43,6 +43,9 @@ type GPMMetric struct {
 // computes metrics.
 const GPMMinWindow = 100 * time.Millisecond
 
+// clockSlack is how much the driver's clock may differ over such a time.
+const clockSlack = 2 * time.Millisecond
+
 // maxGPMMetrics bounds the list of [GPM.Metrics].
 const maxGPMMetrics = 512
 
@@ -213,7 +216,7 @@ func (g *GPM) Update() (window time.Duration, err error) {
 		return 0, f.fail(fn, ErrUninitialized)
 	}
 	now := time.Now()
-	if g.taken > 0 && now.Sub(g.at[g.newest]) < GPMMinWindow {
+	if g.taken > 0 && now.Sub(g.at[g.newest]) < GPMMinWindow+clockSlack {
 		return g.window(), nil
 	}
 	guard := &f.lib.eng.gpm

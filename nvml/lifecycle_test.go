@@ -69,13 +69,18 @@ func TestOpenOfNothing(t *testing.T) {
 
 // TestOpenSaysEachAnswerOnce: the same words behind every path are hard to read.
 func TestOpenSaysEachAnswerOnce(t *testing.T) {
-	dir := t.TempDir()
+	// A file that was once tried as a library cannot be removed under Wine.
+	dir, err := os.MkdirTemp("", "nvml-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	first, second, text := filepath.Join(dir, "first.so.1"), filepath.Join(dir, "second.so.1"), filepath.Join(dir, "text.so.1")
 	if err := os.WriteFile(text, []byte("no library at all"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	defer nvml.InTestSearch(first, text, second)()
-	_, err := nvml.Open(nvml.Options{})
+	_, err = nvml.Open(nvml.Options{})
 	var open *nvml.OpenError
 	if !errors.As(err, &open) || len(open.Attempts) != 3 {
 		t.Fatalf("%v", err)

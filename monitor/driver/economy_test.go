@@ -31,6 +31,7 @@ func TestCallsOfTheDefaultView(t *testing.T) {
 		time.Sleep(seed)
 		r.pass(second - seed)
 	}
+	refreshes, all := 0, 0
 	most := func() {
 		t.Helper()
 		before := r.fake.AllCalls()
@@ -45,7 +46,10 @@ func TestCallsOfTheDefaultView(t *testing.T) {
 			}
 		}
 		maps.DeleteFunc(made, func(_ string, c int) bool { return c == 0 })
-		if gpm > 2 || n-gpm > 14 {
+		refreshes, all = refreshes+1, all+n
+		// On a loaded machine refreshes come late, and what is due every few
+		// seconds comes together.
+		if gpm > 2 || n-gpm > 16 {
 			t.Errorf("%d calls in one refresh: %v", n, made)
 		}
 	}
@@ -59,6 +63,9 @@ func TestCallsOfTheDefaultView(t *testing.T) {
 	for range 120 {
 		most()
 		r.pass(second)
+	}
+	if mean := float64(all) / float64(refreshes); mean > 15 {
+		t.Errorf("%.1f calls a refresh", mean)
 	}
 	time.Sleep(seed)
 	before := r.fake.AllCalls()

@@ -20,12 +20,6 @@ type stat struct {
 	start   uint64 // clock ticks after boot
 }
 
-// ended reports whether nothing of the process runs any more. Its first thread
-// may end before the others, and is a zombie until they have ended too.
-func (s stat) ended() bool {
-	return (s.state == 'Z' || s.state == 'X') && s.threads <= 1
-}
-
 var errStat = fmt.Errorf("stat: %w", host.ErrMalformed)
 
 // parseStat reads /proc/PID/stat. The name may hold blanks and parentheses, so

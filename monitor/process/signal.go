@@ -28,7 +28,8 @@ type Target struct {
 	PID        uint32
 	StartTicks uint64
 
-	uid  uint32 // where users have numbers
+	//lint:ignore U1000 Linux only: elsewhere users have no numbers
+	uid  uint32
 	user string // for a person to read
 }
 

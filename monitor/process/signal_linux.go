@@ -23,6 +23,12 @@ var signals = []Signal{
 	{"SIGUSR2", int(unix.SIGUSR2), "ends it, unless it has a use for it", true},
 }
 
+// ended reports whether nothing of the process runs any more. Its first thread
+// may end before the others, and is a zombie until they have ended too.
+func (s stat) ended() bool {
+	return (s.state == 'Z' || s.state == 'X') && s.threads <= 1
+}
+
 type system struct {
 	tree *tree
 	self uint32 // its children are spared
