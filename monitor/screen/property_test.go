@@ -259,3 +259,33 @@ func FuzzDraw(f *testing.F) {
 		}
 	})
 }
+
+// TestManyGPUsAndProcesses: as many as there may be, in every view.
+func TestManyGPUsAndProcesses(t *testing.T) {
+	snap, hist := newMachine(t, demo.Options{GPUs: 256, Processes: 16}).after(2)
+	n := 0
+	for i := range snap.GPUs {
+		n += len(snap.GPUs[i].Processes)
+		for j := range snap.GPUs[i].MIG {
+			n += len(snap.GPUs[i].MIG[j].Processes)
+		}
+	}
+	if n < 4000 {
+		t.Fatalf("only %d processes", n)
+	}
+	s, f := New(Options{Level: ansi.LevelRGB}), ansi.NewFrame(0, 0)
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, size := range [][2]int{{0, 0}, {1, 1}, {20, 5}, {80, 24}, {120, 40}, {300, 100}} {
+		for mode := range numModes {
+			for range 4 {
+				v := anyView(r, snap)
+				v.Mode = mode
+				f.Resize(size[0], size[1])
+				s.Draw(f, snap, hist, v)
+				if wrong := check(s, f, snap, v); wrong != "" {
+					t.Fatalf("%v, view %+v: %s\n%s", size, *v, wrong, f)
+				}
+			}
+		}
+	}
+}
