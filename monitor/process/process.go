@@ -40,6 +40,7 @@ const (
 type Table struct {
 	mu       sync.Mutex
 	looker   looker
+	service  *service // nil where no name service is asked
 	patience time.Duration
 	entries  map[uint32]*entry
 	swept    int64
@@ -76,6 +77,7 @@ type sample struct {
 // facts is what is looked up once.
 type facts struct {
 	name, command, user monitor.Text
+	uid                 uint32 // of a user that is known, on Linux
 	container           monitor.Container
 	job                 monitor.Job
 	holds               holding
@@ -117,8 +119,13 @@ type answer struct {
 }
 
 // NewTable returns a table that looks processes up under the root of h.
-func NewTable(h *host.Reader) *Table {
-	return newTable(newLooker(h))
+func NewTable(h *host.Reader, names Names) *Table {
+	t := newTable(newLooker(h))
+	// Elsewhere owners are no numbers, or not of this machine.
+	if names.Libc && h.Root().Here() && h.Root().Files() {
+		t.service = newService(libcAccount, names)
+	}
+	return t
 }
 
 func newTable(l looker) *Table {
@@ -133,7 +140,8 @@ func newTable(l looker) *Table {
 // CPU load is that of the time since the Fill before, not_sampled at first. A
 // name that the source gave stays where there is none to be found here. One
 // Fill never takes much longer than half a second: what has not answered by
-// then is unknown with reason timeout, and completed by a later one.
+// then is unknown with reason timeout, and completed by a later one; an owner
+// whose name has not come goes by the name that /etc/passwd has, or the number.
 func (t *Table) Fill(list []monitor.Process, local bool, now int64) {
 	if !local {
 		return
@@ -143,6 +151,9 @@ func (t *Table) Fill(list []monitor.Process, local bool, now int64) {
 	w := waiter{t.patience}
 	for i := range list {
 		t.fill(&list[i], now, &w)
+	}
+	if t.service != nil {
+		t.nameOwners(list, &w)
 	}
 	t.sweep(now)
 }

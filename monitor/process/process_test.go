@@ -42,7 +42,7 @@ func (w *town) describe(pid uint32, s sample) (facts, bool) {
 		<-hold
 	}
 	return facts{
-		name: monitor.OfText(s.comm), command: monitor.OfText(s.comm + " -x"), user: monitor.OfText("kim"),
+		name: monitor.OfText(s.comm), command: monitor.OfText(s.comm + " -x"), user: monitor.OfText("kim"), uid: pid,
 		container: monitor.Container{Reason: monitor.Known}, job: monitor.Job{Reason: monitor.Known},
 		holds: w.holds,
 	}, ok && now.start == s.start

@@ -121,9 +121,8 @@ func (t *tree) bootTime() int64 {
 }
 
 func (t *tree) describe(pid uint32, s sample) (facts, bool) {
-	f := facts{
-		user: t.user(pid),
-	}
+	var f facts
+	f.user, f.uid = t.user(pid)
 	f.name, f.command = t.names(pid, s.comm)
 	f.container, f.job = t.groups(pid)
 	f.holds = t.holding(pid)
@@ -155,12 +154,12 @@ func (t *tree) names(pid uint32, comm string) (name, command monitor.Text) {
 	return monitor.OfText(limit("["+comm+"]", maxName)), command
 }
 
-func (t *tree) user(pid uint32) monitor.Text {
+func (t *tree) user(pid uint32) (monitor.Text, uint32) {
 	uid, err := t.uid(pid)
 	if err != nil {
-		return monitor.UnknownText(host.Reason(err))
+		return monitor.UnknownText(host.Reason(err)), 0
 	}
-	return monitor.OfText(t.users.name(uid))
+	return monitor.OfText(t.users.name(uid)), uid
 }
 
 // uid reads the real user id of a process.

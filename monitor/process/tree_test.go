@@ -70,7 +70,7 @@ func fakeRoot(t *testing.T, change map[string]string) string {
 
 func fillTree(t *testing.T, change map[string]string, pid uint32) monitor.Process {
 	t.Helper()
-	return fillOne(NewTable(host.Open(fakeRoot(t, change))), pid, second)
+	return fillOne(NewTable(host.Open(fakeRoot(t, change)), Names{}), pid, second)
 }
 
 func TestServer(t *testing.T) {
@@ -234,6 +234,13 @@ func TestPasswdChanges(t *testing.T) {
 	if got := u.name(1001); got != "lee" {
 		t.Errorf("a new account is called %q", got)
 	}
+	if err := os.WriteFile(filepath.Join(root, "etc/passwd"), []byte("ann:x:1001:1::/:\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u.readAt = u.readAt.Add(-2 * nameHolds)
+	if got := u.name(1001); got != "ann" {
+		t.Errorf("a renamed account is called %q", got)
+	}
 }
 
 // BenchmarkFill is the cost of a round with processes that are known.
@@ -254,7 +261,7 @@ func BenchmarkFill(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	tab := NewTable(host.Open(root))
+	tab := NewTable(host.Open(root), Names{})
 	now := second
 	tab.Fill(list, true, now)
 	b.ReportAllocs()

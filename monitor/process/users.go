@@ -25,12 +25,16 @@ type users struct {
 }
 
 // name returns the account of uid, its number where there is none. The file is
-// read again for a number it lacked, but not often.
+// read again from time to time, sooner for a number it lacked.
 func (u *users) name(uid uint32) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	name, ok := u.names[uid]
-	if !ok && (u.readAt.IsZero() || time.Since(u.readAt) > passwdAgain) {
+	holds := passwdAgain
+	if ok {
+		holds = nameHolds
+	}
+	if u.readAt.IsZero() || time.Since(u.readAt) > holds {
 		u.readAt = time.Now()
 		if data, err := u.root.ReadFile("/etc/passwd", maxPasswd); err == nil {
 			u.names = parsePasswd(data)
