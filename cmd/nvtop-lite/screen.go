@@ -28,6 +28,7 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 		Request:  setup.Request,
 		View:     o.firstView(),
 		Mouse:    !o.noMouse,
+		ReadOnly: o.readOnly,
 		Local:    o.local(),
 		Client: func(crash *os.File) *apart.Client {
 			return apart.Start(apart.Options{Setup: setup, Build: build, Crash: crash})
@@ -47,7 +48,7 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 
 // firstView is the view that the flags ask for.
 func (o *options) firstView() screen.View {
-	v := screen.View{Choice: o.choice, ShowProcesses: !o.choice.None, ReadOnly: o.readOnly}
+	v := screen.View{Choice: o.choice, ShowProcesses: !o.choice.None}
 	v.Choice.None = false // the key p brings them back
 	if o.view != "" {
 		v.Mode, _ = screen.ParseMode(o.view) // parse looked at the word

@@ -45,6 +45,7 @@ const (
 	KeyCtrlU
 	KeyCtrlW
 	KeyCtrlZ
+	KeyPaste // Event.Text was pasted
 	KeyMouse // Event.Button at Event.X, Event.Y
 )
 
@@ -74,8 +75,9 @@ const (
 // Event is one key press or mouse action.
 type Event struct {
 	Key    Key
-	Rune   rune // for KeyRune, KeyAlt, KeyCtrl
-	Mod    Mod  // for named keys and the mouse
+	Rune   rune   // for KeyRune, KeyAlt, KeyCtrl
+	Text   string // for KeyPaste: as it came, its end cut off where it is very long
+	Mod    Mod    // for named keys and the mouse
 	Button Button
 	X, Y   int // cell under the mouse, from 0
 }
@@ -86,10 +88,11 @@ const (
 )
 
 // Parser turns what a terminal sends into events. The zero Parser is ready.
-// Text pasted in brackets (mode 2004) is dropped.
+// Text pasted in brackets (mode 2004) comes as one event, never as keys.
 type Parser struct {
 	buf    []byte // an unfinished sequence
 	paste  bool
+	pasted []byte
 	events []Event
 }
 
@@ -109,7 +112,7 @@ func (p *Parser) Pending() bool { return len(p.buf) > 0 && !p.paste }
 func (p *Parser) Pasting() bool { return p.paste }
 
 // EndPaste gives up an unfinished paste, whose end got lost.
-func (p *Parser) EndPaste() { p.paste, p.buf = false, p.buf[:0] }
+func (p *Parser) EndPaste() { p.paste, p.pasted, p.buf = false, p.pasted[:0], p.buf[:0] }
 
 // Flush is called when nothing followed an unfinished sequence for a while: an
 // Esc was the key, the rest is what it is. The slice is valid until the next call.
@@ -128,7 +131,7 @@ func (p *Parser) run(final bool) {
 	for len(b) > 0 {
 		var n int
 		if p.paste {
-			n = p.skipPaste(b)
+			n = p.takePaste(b)
 		} else {
 			n = p.next(b, final)
 		}
@@ -142,18 +145,26 @@ func (p *Parser) run(final bool) {
 
 var pasteEnd = []byte("\x1b[201~")
 
-// skipPaste returns how many bytes of a paste can go; what may be the beginning
+// maxPaste is how much of a paste is kept, in bytes.
+const maxPaste = 1024
+
+// takePaste returns how many bytes of a paste it took; what may be the beginning
 // of its end stays.
-func (p *Parser) skipPaste(b []byte) int {
+func (p *Parser) takePaste(b []byte) int {
+	keep := func(b []byte) { p.pasted = append(p.pasted, b[:min(len(b), maxPaste-len(p.pasted))]...) }
 	if i := bytes.Index(b, pasteEnd); i >= 0 {
-		p.paste = false
+		keep(b[:i])
+		p.emit(Event{Key: KeyPaste, Text: string(p.pasted)})
+		p.paste, p.pasted = false, p.pasted[:0]
 		return i + len(pasteEnd)
 	}
-	for keep := min(len(pasteEnd)-1, len(b)); keep > 0; keep-- {
-		if bytes.HasSuffix(b, pasteEnd[:keep]) {
-			return len(b) - keep
+	for n := min(len(pasteEnd)-1, len(b)); n > 0; n-- {
+		if bytes.HasSuffix(b, pasteEnd[:n]) {
+			keep(b[:len(b)-n])
+			return len(b) - n
 		}
 	}
+	keep(b)
 	return len(b)
 }
 

@@ -70,7 +70,7 @@ func TestParser(t *testing.T) {
 		{"\x1b[<0;0;0M\x1b[<0;1M", nil},
 		{"\x1b[M !\"", []Event{{Key: KeyMouse, Button: ButtonLeft, X: 0, Y: 1}}},
 		{"\x1b[M#!\"", nil}, // released
-		{"\x1b[200~q\x1b[Aq\x1b[201~x", r("x")},
+		{"\x1b[200~q\x1b[Aq\x1b[201~x", append([]Event{{Key: KeyPaste, Text: "q\x1b[Aq"}}, r("x")...)},
 		{"\x1b[200~never ended q", nil},
 		{"\x1b[201~x", r("x")},
 		{"\x1b]11;rgb:0000/0000/0000\x1b\\q", r("q")},
@@ -111,7 +111,7 @@ func TestPasteWithAPause(t *testing.T) {
 	}
 	got = append(got, p.Flush()...)
 	got = append(got, p.Feed([]byte("q\x1b[201~"))...)
-	if len(got) > 0 {
+	if len(got) != 1 || got[0].Key != KeyPaste || got[0].Text != "rm -rf\x1b[20q" {
 		t.Errorf("pasted text came out as %v", got)
 	}
 	if got := p.Feed([]byte("x")); len(got) != 1 || got[0].Rune != 'x' {

@@ -56,9 +56,7 @@ func (s *screen) quit() {
 func TestViewsByKey(t *testing.T) {
 	s := run(t, 120, 40, nil, "--demo", "-i", "0.5")
 	s.see("tensor")
-	s.press("v")
-	s.see("view: boxes")
-	s.press("v")
+	s.press("v") // boxes are what the automatic view shows
 	s.see("view: numbers")
 	s.see("memory clock 2619 of 2619 MHz")
 	s.press("v")
@@ -123,9 +121,18 @@ func TestFilterByKey(t *testing.T) {
 	s.until("shows those that match alone", func() bool {
 		return strings.Contains(s.text(), "python train.py") && !strings.Contains(s.text(), "blender --python")
 	})
-	s.press("/" + esc)
+	s.press("/x" + esc) // what was kept before stays
+	s.see("filter train")
+	s.press(esc)
 	s.see("blender --python")
-	s.without("filter t")
+	s.without("filter train")
+	s.press("/\x1b[200~blen\x07der\x1b[201~" + enter)
+	s.see("filter blender")
+	s.without("python train.py")
+	s.press("f")
+	s.see("frozen")
+	s.press("s")
+	s.see("the order moves again")
 	s.quit()
 }
 

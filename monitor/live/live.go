@@ -37,6 +37,7 @@ type Options struct {
 	Request  monitor.Request                    // the first one; what is wanted is decided by the view
 	View     screen.View                        // the first one
 	Mouse    bool                               // take clicks and the wheel
+	ReadOnly bool                               // no process can be signalled
 	Local    Processes                          // nil where the processes shown are not of this machine
 }
 
@@ -69,10 +70,10 @@ func Run(o Options) error {
 	u := &ui{
 		term: o.Terminal, screen: o.Screen, request: o.Request,
 		crash: crash, frame: ansi.NewFrame(0, 0), writer: ansi.NewWriter(o.Terminal), hist: monitor.NewHistory(historyLength),
-		view: o.View, mouse: o.Mouse, local: o.Local,
+		view: o.View, mouse: o.Mouse, readOnly: o.ReadOnly, local: o.Local,
 		folders: make(chan folder, 1), pins: make(chan pinned, 1), outcomes: make(chan outcome, 1),
 	}
-	u.view.Hidden = map[string]bool{}
+	u.view.Hidden, u.view.Signals = map[string]bool{}, o.Local != nil && !o.ReadOnly && len(process.Signals()) > 0
 	u.request.Want = u.screen.Want(&u.view)
 	u.client = o.Client(crash.reader())
 	defer u.client.Close()
@@ -127,6 +128,8 @@ type ui struct {
 	noticed time.Time // when the notice began
 	drawn   time.Time // when the last frame was made
 	mouse   bool
+
+	readOnly bool
 
 	local     Processes
 	folderOf  screen.ProcessID // whose folder was asked for last

@@ -35,6 +35,11 @@ func (u *ui) press(e ansi.Event) (quit bool, err error) {
 		return false, u.suspend()
 	case ansi.KeyMouse:
 		return u.click(e)
+	case ansi.KeyPaste:
+		if v.Typing {
+			u.addToFilter(e.Text)
+		}
+		return false, nil
 	case ansi.KeyEsc:
 		return u.escape(), nil
 	}
@@ -68,8 +73,10 @@ func (u *ui) escape() (quit bool) {
 		v.Help = false
 	case v.Details != screen.NoDetails:
 		v.Details = screen.NoDetails
-	case v.Typing || v.Choice.Text != "":
-		v.Typing, v.Choice.Text = false, ""
+	case v.Typing:
+		v.Typing, v.Choice.Text = false, v.KeptText
+	case v.Choice.Text != "":
+		v.Choice.Text = ""
 	case v.Frozen:
 		v.Frozen = false
 	case v.Cursor != 0:
@@ -92,7 +99,7 @@ func (u *ui) pressInSignal(e ansi.Event) {
 	}
 	if !d.Confirm {
 		if rows, ok := u.rowsOf(e); ok {
-			d.Chosen = min(max(d.Chosen+rows, 0), len(d.Signals)-1)
+			d.Choose(rows)
 		} else if e.Key == ansi.KeyEnter {
 			d.Confirm, d.Yes = true, false
 		}
@@ -201,9 +208,13 @@ func (u *ui) typed(r rune) error {
 	case 'h', '?':
 		v.Help = true
 	case 'v':
-		v.Mode, v.Scroll, v.Cursor = v.Mode.Next(), 0, 0
+		v.Mode, v.Scroll, v.Cursor = u.screen.NextMode(v), 0, 0
 		u.notice("view: " + v.Mode.String())
 	case 'g':
+		if graphs, _ := u.screen.HasGraphs(); !graphs {
+			u.notice("no graphs in this view")
+			break
+		}
 		v.Graph = v.Graph.Next()
 		u.notice("graphs: " + v.Graph.String())
 	case 'p':
@@ -216,12 +227,13 @@ func (u *ui) typed(r rune) error {
 		u.sortBy(v.Choice.SortedBy().Next())
 	case 'r':
 		v.Choice.Reverse = !v.Choice.Reverse
+		u.thaw()
 		u.noticeTable()
 	case 'f':
 		v.Frozen = !v.Frozen
 		u.noticeTable()
 	case '/':
-		v.Typing = true
+		v.Typing, v.KeptText = true, v.Choice.Text
 		u.noticeTable()
 	case 'x':
 		u.askSignal()
@@ -272,13 +284,21 @@ func (u *ui) typeFilter(e ansi.Event) bool {
 		*text = ""
 	case e.Key == ansi.KeyCtrlW:
 		*text = withoutLastWord(*text)
-	case e.Key == ansi.KeyRune && utf8.RuneCountInString(*text) < maxFilter:
-		*text += ansi.Clean(string(e.Rune))
 	case e.Key == ansi.KeyRune:
+		u.addToFilter(string(e.Rune))
 	default:
 		return false
 	}
 	return true
+}
+
+func (u *ui) addToFilter(s string) {
+	text := &u.view.Choice.Text
+	for _, r := range ansi.Clean(s) {
+		if utf8.RuneCountInString(*text) < maxFilter {
+			*text += string(r)
+		}
+	}
 }
 
 func withoutLastWord(s string) string {
@@ -310,7 +330,9 @@ func (u *ui) aside(by int) {
 		v.ProcShift = max(v.ProcShift-by*shiftCells, 0)
 		return
 	}
-	v.Cursor = max(v.Cursor+by, 0)
+	if _, cursor := u.screen.HasGraphs(); cursor {
+		v.Cursor = max(v.Cursor+by, 0)
+	}
 }
 
 // sortBy sorts by a column; by the same one again, the other way round.
@@ -321,7 +343,16 @@ func (u *ui) sortBy(c monitor.Column) {
 		choice.Sort, choice.Reverse = c, false
 	}
 	u.view.ProcScroll, u.view.Follow = 0, false
+	u.thaw()
 	u.noticeTable()
+}
+
+// thaw lets the order of the processes move again.
+func (u *ui) thaw() {
+	if u.view.Frozen {
+		u.view.Frozen = false
+		u.notice("the order moves again")
+	}
 }
 
 // click does what the mouse says.
@@ -339,8 +370,12 @@ func (u *ui) click(e ansi.Event) (quit bool, err error) {
 		return false, nil
 	}
 	t := u.screen.Hit(e.X, e.Y)
-	if t.Kind == screen.OnHint {
+	switch {
+	case t.Kind == screen.OnHint:
 		return u.press(t.Press)
+	case t.Kind == screen.OnSignal && v.Signal != nil:
+		u.clickSignal(t.Item)
+		return false, nil
 	}
 	if v.Signal != nil || v.Help || v.Details != screen.NoDetails {
 		return false, nil
@@ -354,10 +389,11 @@ func (u *ui) click(e ansi.Event) (quit bool, err error) {
 		}
 		v.Process, v.Focus = t.Process, screen.FocusProcesses
 	case screen.OnGPU:
+		_, cursor := u.screen.HasGraphs()
 		switch {
-		case t.Age > 0 && t.Age != v.Cursor:
+		case t.Age > 0 && t.Age != v.Cursor && cursor:
 			v.Cursor = t.Age
-		case t.Age > 0:
+		case t.Age > 0 && cursor:
 			v.Cursor = 0
 		case t.GPU == v.GPU:
 			v.Details, v.DetailScroll = screen.OfGPU, 0
@@ -365,6 +401,21 @@ func (u *ui) click(e ansi.Event) (quit bool, err error) {
 		v.GPU, v.Focus = t.GPU, screen.FocusGPUs
 	}
 	return false, nil
+}
+
+// clickSignal chooses in the dialog, as the arrows do; Enter alone goes on from
+// the second question.
+func (u *ui) clickSignal(item int) {
+	d := u.view.Signal
+	switch {
+	case d.Outcome != "":
+	case d.Confirm:
+		d.Yes = item == 1
+	case d.Chosen == item:
+		d.Confirm, d.Yes = true, false
+	default:
+		d.Chosen = item
+	}
 }
 
 // step makes the interval the next longer or shorter one.

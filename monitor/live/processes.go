@@ -68,11 +68,14 @@ func (u *ui) askSignal() {
 	v := &u.view
 	_, p := screen.FindProcess(u.snap, &v.Process)
 	switch {
-	case v.ReadOnly:
+	case u.readOnly:
 		u.notice("read-only: no process is signalled")
 		return
 	case u.local == nil:
 		u.notice("these processes are not of this machine")
+		return
+	case v.Details == screen.NoDetails && u.screen.Focused(v) == screen.FocusGPUs:
+		u.notice("select a process first: Tab, then the arrows")
 		return
 	case len(process.Signals()) == 0:
 		u.notice("signals cannot be sent here")

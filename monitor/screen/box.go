@@ -44,10 +44,13 @@ func (s *Screen) drawBoxes() {
 
 // edge is the style of a box's frame: bright around the one selected.
 func (s *Screen) edge(g *monitor.GPU) ansi.Style {
-	if s.v.GPU != "" && monitor.Key(g) == s.v.GPU {
+	switch {
+	case s.v.GPU == "" || monitor.Key(g) != s.v.GPU:
+		return s.pal.dim
+	case s.Focused(s.v) == FocusGPUs:
 		return s.pal.edge
 	}
-	return s.pal.dim
+	return s.pal.name
 }
 
 func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
@@ -281,11 +284,20 @@ func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
 		l := s.start(g).text(p.dim, "memory ").number(p.plain, g.Readings[monitor.ClockMemoryMHz], 1, 0, 5).text(p.dim, " MHz")
 		s.field(l.to(21), g, monitor.TemperatureMemoryC)
 		draw(l)
-		l = s.start(g).text(p.dim, "P-state ").number(p.plain, g.Readings[monitor.PerformanceState], 1, 0, 0)
+		l = s.start(g).text(p.dim, "P-state ")
+		s.pstate(l, g)
 		l.to(18).text(p.dim, "energy ")
 		s.measure(l, g, monitor.EnergyJoules)
 		draw(l)
 	}
+}
+
+// pstate appends P0 to P15.
+func (s *Screen) pstate(l *line, g *monitor.GPU) *line {
+	if v, ok := g.Readings[monitor.PerformanceState].Int(); ok {
+		return l.text(s.pal.plain, "P").int(s.pal.plain, v, 0)
+	}
+	return l.text(s.pal.plain, "-")
 }
 
 // linked reports whether a GPU has NVLinks at work.

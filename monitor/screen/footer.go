@@ -32,7 +32,7 @@ func (s *Screen) hintsNow() []hint {
 	switch v := s.v; {
 	case v.Signal != nil || v.Help:
 		return detailHints
-	case v.Details == OfProcess && !v.ReadOnly:
+	case v.Details == OfProcess && v.Signals:
 		return processHints
 	case v.Details != NoDetails:
 		return detailHints
@@ -41,7 +41,17 @@ func (s *Screen) hintsNow() []hint {
 	case v.Paused:
 		return pausedHints
 	}
-	return hints
+	s.hints = s.hints[:0]
+	for _, h := range hints {
+		none := s.snap == nil || len(s.snap.GPUs) == 0
+		switch {
+		case h.key == "x" && !s.v.Signals, h.key == "g" && s.lay.kind != Boxes && s.lay.kind != List:
+		case none && h.key != "q" && h.key != "h":
+		default:
+			s.hints = append(s.hints, h)
+		}
+	}
+	return s.hints
 }
 
 // drawFooter draws the last line: what is to be said on the left, keys on the
@@ -52,7 +62,7 @@ func (s *Screen) drawFooter() {
 	said := true
 	switch {
 	case s.v.Typing:
-		l.text(p.bold, "filter: ").text(p.plain, s.v.Choice.Text).text(p.selected, " ")
+		l.text(p.bold, "filter: ").tail(p.plain, s.v.Choice.Text, max(s.w-12, 8)).text(p.selected, " ")
 		if s.filtered > 0 || len(s.procs) > 0 {
 			l.pad(2)
 			s.count(l)
@@ -145,28 +155,11 @@ func (s *Screen) count(l *line) {
 	}
 	if c := &s.v.Choice; c.Text != "" || c.User != "" {
 		l.text(p.dim, " of ").int(p.plain, int64(n+s.filtered), 0)
-		if c.User != "" {
-			l.text(p.dim, "  user ").text(p.bold, c.User)
-		}
-		if c.Text != "" && !s.v.Typing {
-			l.text(p.dim, "  filter ").text(p.bold, c.Text)
-		}
 	}
 	switch {
-	case s.v.Typing:
-		return
-	case s.v.Frozen:
-		l.text(p.dim, "  order frozen")
+	case s.v.Typing, s.v.Frozen:
 	default:
-		l.text(p.dim, "  sorted by ").text(p.plain, columns[s.sortedBy()].title)
-		if s.descends() {
-			l.text(p.plain, " ↓")
-		} else {
-			l.text(p.plain, " ↑")
-		}
-	}
-	if s.v.Joined {
-		l.text(p.dim, "  one row a process")
+		l.text(p.dim, "  sorted by ").text(p.plain, columns[s.sortedBy()].title).pad(1).text(p.plain, s.direction())
 	}
 }
 
@@ -182,12 +175,20 @@ func (s *Screen) anyList() bool {
 
 // off says how many GPUs are switched off.
 func (s *Screen) off(l *line) {
-	n := int64(s.hidden())
-	if n == 1 {
-		l.text(s.pal.warn, "1 GPU switched off")
-		return
+	l.text(s.pal.warn, "GPU ")
+	begun := false
+	for i := range s.snap.GPUs {
+		g := &s.snap.GPUs[i]
+		if !s.v.Hidden[monitor.Key(g)] {
+			continue
+		}
+		if begun {
+			l.text(s.pal.warn, ",")
+		}
+		begun = true
+		l.int(s.pal.warn, int64(g.Index), 0)
 	}
-	l.int(s.pal.warn, n, 0).text(s.pal.warn, " GPUs switched off")
+	l.text(s.pal.warn, " switched off")
 }
 
 // sightLine says which GPUs are in sight: "GPUs 0-3 of 16 ↓".

@@ -60,7 +60,7 @@ func lose(m *machine, g *monitor.GPU) {
 	for id := range g.Readings {
 		g.Readings[id] = monitor.Unknown(monitor.GPULost)
 	}
-	g.XIDs = []monitor.XID{{Time: m.now - int64(14*time.Second), Code: 79, Source: "kernel_log"}}
+	g.XIDs = []monitor.XID{{Time: m.now - int64(14*time.Second), Code: 79, Source: "kernel_log", GPUInstanceID: monitor.None}}
 	g.Processes, g.ProcStatus = nil, monitor.Status{Reason: monitor.GPULost}
 }
 
@@ -241,7 +241,7 @@ var states = []state{
 		v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[1])
 		g := &snap.GPUs[1]
 		g.Readings[monitor.FanPercent] = monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetFanSpeed_v2", Name: "NVML_ERROR_NOT_SUPPORTED", Code: 3})
-		g.XIDs = []monitor.XID{{Time: m.now - int64(26*time.Hour), Code: 13, Source: "kernel_log"}, {Time: m.now - int64(3*time.Minute), Code: 31, Source: "event"}}
+		g.XIDs = []monitor.XID{{Time: m.now - int64(26*time.Hour), Code: 13, Source: "kernel_log", GPUInstanceID: monitor.None}, {Time: m.now - int64(3*time.Minute), Code: 31, Source: "event", GPUInstanceID: monitor.None}}
 	}},
 	{"gpu-details-small", 2, 80, 16, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		v.Details, v.GPU, v.DetailScroll = OfGPU, monitor.Key(&snap.GPUs[0]), 4
@@ -265,7 +265,7 @@ var states = []state{
 	}},
 	{"process-details-unknown", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside, GPUMemoryBytes: monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetComputeRunningProcesses_v3"})}}
-		v.Details, v.Process, v.ReadOnly = OfProcess, ProcessID{PID: 31877, Start: -1, GPU: monitor.Key(&snap.GPUs[0])}, true
+		v.Details, v.Process = OfProcess, ProcessID{PID: 31877, Start: -1, GPU: monitor.Key(&snap.GPUs[0])}
 	}},
 	{"process-details-gone", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		v.Details, v.Process = OfProcess, ProcessID{PID: 99, Start: 5}

@@ -168,8 +168,11 @@ func (s *Screen) writeClocks(p *panel, g *monitor.GPU) {
 	l.text(s.pal.dim, "   video ").number(s.pal.plain, g.Readings[monitor.ClockVideoMHz], 1, 0, 0).text(s.pal.dim, " MHz")
 	s.put(p, "clocks", l)
 	s.putReadings(p, "held down", g, "by", monitor.ThrottleReasons)
-	s.putReadings(p, "modes", g,
-		"P-state", monitor.PerformanceState, "persistence", monitor.PersistenceMode, "compute", monitor.ComputeMode, "MIG", monitor.MIGEnabled)
+	l = s.pstate(s.line.reset().text(s.pal.dim, "P-state "), g)
+	s.measure(l.text(s.pal.dim, "   persistence "), g, monitor.PersistenceMode)
+	s.measure(l.text(s.pal.dim, "   compute "), g, monitor.ComputeMode)
+	s.measure(l.text(s.pal.dim, "   MIG "), g, monitor.MIGEnabled)
+	s.put(p, "modes", l)
 }
 
 func (s *Screen) writeLinks(p *panel, g *monitor.GPU) {
@@ -187,6 +190,13 @@ func (s *Screen) writeLinks(p *panel, g *monitor.GPU) {
 	s.rates(l.text(s.pal.dim, " links up   "), g, monitor.NVLinkRxBytesPerSecond, monitor.NVLinkTxBytesPerSecond)
 	s.measure(l.text(s.pal.dim, "   fabric "), g, monitor.FabricState)
 	s.put(p, "NVLink", l)
+	for _, id := range []monitor.ReadingID{monitor.NVLinkErrors, monitor.NVLinkReplays, monitor.NVLinkRecoveries} {
+		if n, _ := g.Readings[id].Int(); n > 0 {
+			s.putReadings(p, "", g,
+				"broken packets", monitor.NVLinkErrors, "replays", monitor.NVLinkReplays, "recoveries", monitor.NVLinkRecoveries)
+			break
+		}
+	}
 }
 
 // rates appends "→ 40.99  ← 20.49 GB/s".
@@ -239,6 +249,9 @@ func (s *Screen) writeXIDs(p *panel, g *monitor.GPU) {
 			l.text(s.pal.dim, "kernel log")
 		} else {
 			l.text(s.pal.dim, x.Source)
+		}
+		if x.GPUInstanceID != monitor.None {
+			l.text(s.pal.dim, "   GPU instance ").int(s.pal.plain, int64(x.GPUInstanceID), 0)
 		}
 		s.put(p, label, l)
 		label = ""

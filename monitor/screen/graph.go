@@ -120,8 +120,8 @@ func (s *Screen) stripsOf(g *monitor.GPU, width, rows int) strips {
 	memory := 0
 	switch graph := s.v.Graph; {
 	case graph == GraphMemory:
-	case rows > maxInner:
-		memory = memoryRows
+	case rows > maxInner+1:
+		memory = rows / 3
 	case g.MemoryUnified && graph == GraphGPU && rows >= 4:
 		memory = 2
 	}
@@ -206,10 +206,10 @@ func (s *Screen) drawStrips(g *monitor.GPU, x, y, width, rows int, faded bool) {
 func (s *Screen) drawLabel(c *curve, x, y, width int) {
 	p := &s.pal
 	l := s.line.reset().text(p.dim, c.label)
-	if s.v.Cursor > 0 && s.v.Cursor <= width {
+	if at := s.v.Cursor; at > 0 && at <= width {
 		l.pad(1)
-		s.value(l, c, c.at(s.v.Cursor-1))
-		l.pad(1).duration(p.plain, s.sampleAge(s.v.Cursor-1)).text(p.dim, " ago")
+		s.value(l, c, c.at(at-1))
+		l.pad(1).duration(p.plain, s.sampleAge(at-1)).text(p.dim, " ago")
 	} else if c.rate && c.full > 0 {
 		l.text(p.dim, " of ").float(p.dim, c.full*1e-9, 0, 0).text(p.dim, " GB/s")
 	}
@@ -284,12 +284,23 @@ func (s *Screen) drawCurve(c *curve, x, y, width, rows int, faded bool) {
 	}
 }
 
+// mark shows what is selected: reversed where the keys move it, else underlined.
+func (s *Screen) mark(x, y, w, h int, live bool) {
+	if live {
+		s.reverse(x, y, w, h)
+		return
+	}
+	s.attribute(x, y, w, h, ansi.Underline)
+}
+
 // reverse shows cells reversed.
-func (s *Screen) reverse(x, y, w, h int) {
+func (s *Screen) reverse(x, y, w, h int) { s.attribute(x, y, w, h, ansi.Reverse) }
+
+func (s *Screen) attribute(x, y, w, h int, a ansi.Attr) {
 	for j := y; j < y+h; j++ {
 		for i := x; i < x+w; {
 			_, st, width := s.f.Cell(i, j)
-			st.Attr |= ansi.Reverse
+			st.Attr |= a
 			s.f.Paint(i, j, max(width, 1), 1, st)
 			i += max(width, 1)
 		}
@@ -298,8 +309,11 @@ func (s *Screen) reverse(x, y, w, h int) {
 
 // historyTitle heads the column of graphs in the list.
 func (s *Screen) historyTitle(width int) string {
-	if s.v.Graph == GraphGPU || width < len("HISTORY") {
+	switch {
+	case s.v.Graph == GraphGPU || width < len("HISTORY"):
 		return "HISTORY"
+	case s.v.Graph == GraphMemory:
+		return "MEMORY" // the share has a column of its own
 	}
 	return s.v.Graph.String()
 }

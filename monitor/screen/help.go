@@ -5,12 +5,12 @@ var keys = [...][2]string{
 	{"q  Ctrl+C", "quit"},
 	{"Esc", "close, drop the filter, thaw; else quit"},
 	{"h  ?  F1", "this help"},
-	{"↑ ↓  j k", "select the one before, the next"},
+	{"Up Down jk", "select the one before, the next"},
 	{"PgUp PgDn", "a page up, down"},
 	{"Home End", "the first, the last"},
 	{"Tab", "between GPUs and processes"},
 	{"Enter", "details of the one selected"},
-	{"← →", "a value in the graphs; the end of a command"},
+	{"Left Right", "a value in the graphs; the end of a command"},
 	{"v", "view: automatic, boxes, numbers, list, processes"},
 	{"g", "graphs: GPU, SM, memory, power, PCIe, NVLink"},
 	{"p", "process table on, off"},
@@ -30,9 +30,18 @@ var keys = [...][2]string{
 
 // notes explain what the numbers are.
 var notes = [...]string{
+	"HISTORY is that of UTIL, or of SM where UTIL is not given, as under MIG.",
 	"- is unknown, ? a name that cannot be read: Enter says why. SM, tensor: how much of the time these units worked, sampled by the GPU itself. → GPU is what the GPU receives, ← what it sends. TYPE: C compute, G graphics, M through MPS.",
 	"Mouse: click selects, again opens; a click on a heading sorts; the wheel scrolls. Hold Shift to select text.",
 	"A signal goes to the process that was shown and no other: its start time is compared just before. Kernels before 5.3 leave a small gap between the two.",
+}
+
+// updown names the keys that scroll.
+func (s *Screen) updown() string {
+	if s.opt.ASCII {
+		return "Up/Down"
+	}
+	return "↑↓"
 }
 
 const (

@@ -10,7 +10,7 @@ const (
 	boxChrome  = 7  // "│ " + " │ " + " │"
 	maxInner   = 5  // rows inside
 	minInner   = 2
-	memoryRows = 3                           // rows for a second graph, where many are to spare
+	tallInner  = 14                          // rows inside where many are to spare
 	minBox     = statsWidth + boxChrome + 4  // narrower ones would have no graph
 	wideBox    = statsWidth + boxChrome + 30 // the narrowest worth another column
 	minCard    = statsWidth + 4
@@ -99,7 +99,7 @@ func (s *Screen) arrangeBoxes(forced bool) bool {
 	n, l := len(s.boxed), &s.lay
 	area := l.area - len(s.folds)
 	kept := 0
-	if s.v.ShowProcesses {
+	if s.v.ShowProcesses && s.w >= minTable {
 		kept = tableKeeps
 	}
 	l.columns = 1
@@ -112,12 +112,14 @@ func (s *Screen) arrangeBoxes(forced bool) bool {
 		return area >= 0
 	}
 	rows := ceil(n, l.columns)
+	// Boxes leave the process table its rows, or give way to the list: more
+	// lines never show less.
 	l.inner = min((area-kept)/rows-2, maxInner)
-	if l.inner < minInner {
+	if forced && l.inner < minInner {
 		l.inner = min(area/rows-2, maxInner)
 	}
-	if spare := area - rows*(maxInner+2); spare >= spareRows && rows*memoryRows <= spare-keptRows {
-		l.inner = maxInner + memoryRows
+	if area-rows*(maxInner+2) >= spareRows {
+		l.inner = max(maxInner, min((2*area/3)/rows-2, (area-keptRows)/rows-2, tallInner))
 	}
 	if l.inner >= minInner {
 		l.page, l.kind = rows, Boxes
@@ -302,7 +304,7 @@ func (s *Screen) move(by, first, n int, gpu func(int) *monitor.GPU) int {
 	}
 	switch {
 	case at < 0 && (by != 0 || v.GPU == ""):
-		at = clamp(first, 0, n-1)
+		at = firstStep(first, by, n)
 	case at < 0:
 		return -1
 	default:
@@ -313,6 +315,18 @@ func (s *Screen) move(by, first, n int, gpu func(int) *monitor.GPU) int {
 	}
 	v.Follow = v.Follow || by != 0
 	return at
+}
+
+// firstStep is the place that a move leads to while nothing is selected: the
+// first step selects what stands first in sight.
+func firstStep(first, by, n int) int {
+	switch {
+	case by > 0:
+		by--
+	case by < 0:
+		by++
+	}
+	return clamp(first+by, 0, n-1)
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

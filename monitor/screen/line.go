@@ -92,6 +92,19 @@ func (l *line) cut(st ansi.Style, s string, width int) *line {
 	return l.text(st, s)
 }
 
+// tail appends the end of s in at most width cells; what does not fit before it
+// is "…".
+func (l *line) tail(st ansi.Style, s string, width int) *line {
+	if ansi.Width(s) <= width {
+		return l.text(st, s)
+	}
+	for s != "" && ansi.Width(s) > width-1 {
+		_, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+	}
+	return l.text(st, "…").text(st, s)
+}
+
 // left appends s cut or filled to a width.
 func (l *line) left(st ansi.Style, s string, width int) *line {
 	end := l.w + width

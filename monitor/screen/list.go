@@ -219,7 +219,7 @@ func (s *Screen) listGPU(r *listRow, y int) {
 		s.state(l, g)
 		l.drawCut(s.f, 0, y, s.w)
 		if selected {
-			s.reverse(0, y, s.w, 1)
+			s.mark(0, y, s.w, 1, s.Focused(s.v) == FocusGPUs)
 		}
 		return
 	}
@@ -267,7 +267,7 @@ func (s *Screen) listGPU(r *listRow, y int) {
 	}
 	l.drawCut(s.f, 0, y, s.w)
 	if selected {
-		s.reverse(0, y, s.w, 1)
+		s.mark(0, y, s.w, 1, s.Focused(s.v) == FocusGPUs)
 	}
 	if c.history > 0 {
 		t := s.stripsOf(g, c.history-2, 1)

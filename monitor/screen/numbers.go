@@ -84,7 +84,7 @@ func (s *Screen) writeCard(g *monitor.GPU, put func(*line)) {
 	put(l)
 	put(s.pair(g, "clock", monitor.ClockGraphicsMHz, monitor.ClockGraphicsMaxMHz))
 	put(s.pair(g, "memory clock", monitor.ClockMemoryMHz, monitor.ClockMemoryMaxMHz))
-	l = s.start(g).text(p.dim, "P-state ").number(p.plain, g.Readings[monitor.PerformanceState], 1, 0, 0)
+	l = s.pstate(s.start(g).text(p.dim, "P-state "), g)
 	l.text(p.dim, "   PCIe gen ").number(p.plain, g.Readings[monitor.PCIeGeneration], 1, 0, 0)
 	l.text(p.dim, " x").number(p.plain, g.Readings[monitor.PCIeWidth], 1, 0, 0)
 	put(l)

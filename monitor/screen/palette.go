@@ -15,11 +15,11 @@ type palette struct {
 }
 
 // Colours that are at least three times as bright or as dark as black, white and
-// the usual backgrounds near them (WCAG contrast 3:1), from blue to red over
-// yellow, so that the ends differ for the colour-blind too. Words carry every
-// warning all the same.
+// the usual backgrounds near them (WCAG contrast 3:1), from blue to yellow, so that
+// the ends differ for the colour-blind too. Load is no fault: red and orange are
+// kept for heat and warnings, whose words say the same.
 var (
-	loadStops = []ansi.Stop{{At: 0, R: 0, G: 135, B: 215}, {At: 25, R: 0, G: 135, B: 135}, {At: 50, R: 175, G: 135, B: 0}, {At: 75, R: 215, G: 95, B: 0}, {At: 100, R: 215, G: 0, B: 95}}
+	loadStops = []ansi.Stop{{At: 0, R: 0, G: 135, B: 215}, {At: 50, R: 0, G: 135, B: 135}, {At: 100, R: 175, G: 135, B: 0}}
 	heatStops = []ansi.Stop{{At: 30, R: 0, G: 135, B: 255}, {At: 45, R: 0, G: 135, B: 175}, {At: 60, R: 95, G: 135, B: 0}, {At: 72, R: 175, G: 135, B: 0}, {At: 80, R: 215, G: 95, B: 0}, {At: 88, R: 255, G: 0, B: 95}}
 )
 
@@ -29,7 +29,7 @@ func newPalette(level ansi.Level) palette {
 		bold:     ansi.Style{Attr: ansi.Bold},
 		dim:      ansi.Style{Fg: level.Reduce(ansi.Indexed256(243))},
 		name:     ansi.Style{Fg: blue},
-		warn:     ansi.Style{Fg: level.Reduce(ansi.Indexed256(136)), Attr: ansi.Bold},
+		warn:     ansi.Style{Fg: level.Reduce(ansi.Indexed256(166)), Attr: ansi.Bold},
 		critical: ansi.Style{Fg: level.Reduce(ansi.Indexed256(197)), Attr: ansi.Bold},
 		key:      ansi.Style{Attr: ansi.Bold},
 		edge:     ansi.Style{Fg: blue, Attr: ansi.Bold},
@@ -44,7 +44,7 @@ func newPalette(level ansi.Level) palette {
 		p.graph[i].Fg = brief(level, load[i], i, loadStops)
 		// The colour of a number goes in steps, so that a small change of the
 		// number does not change it.
-		step := (i + 12) / 25 * 25
+		step := (i + 25) / 50 * 50
 		p.load[i].Fg = brief(level, load[step], step, loadStops)
 		p.heat[i].Fg = brief(level, heat[i], i, heatStops)
 	}

@@ -30,6 +30,7 @@ func (s *Screen) showPanel(width, label, scroll int, title, hint string, write f
 		s.f.TextCut(0, 0, s.w, title, s.pal.bold)
 		return 0
 	}
+	s.panelRows = inner
 	scroll = clamp(scroll, 0, rows-inner)
 	p.x, p.y = (s.w-p.w)/2, (s.h-p.h)/2
 	p.first, p.row, p.drawing = scroll, 0, true
@@ -38,7 +39,7 @@ func (s *Screen) showPanel(width, label, scroll int, title, hint string, write f
 	s.f.TextCut(p.x+2, p.y, p.w-4, title, s.pal.bold)
 	foot := s.line.reset().text(s.pal.dim, hint)
 	if rows > inner {
-		foot.pad(2).text(s.pal.dim, "↑↓ scroll  ").int(s.pal.plain, int64(scroll+1), 0).text(s.pal.dim, "-")
+		foot.pad(2).text(s.pal.dim, s.updown()).text(s.pal.dim, " scroll  ").int(s.pal.plain, int64(scroll+1), 0).text(s.pal.dim, "-")
 		foot.int(s.pal.plain, int64(scroll+inner), 0).text(s.pal.dim, " of ").int(s.pal.plain, int64(rows), 0)
 	}
 	s.f.Rune(p.x+2, p.y+p.h-1, ' ', s.pal.plain)

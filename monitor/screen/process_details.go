@@ -17,7 +17,7 @@ func (s *Screen) drawProcessDetails() {
 	}
 	title.pad(1)
 	hint := "Esc close"
-	if p != nil && !s.v.ReadOnly && s.snap.Source == "live" {
+	if p != nil && s.v.Signals {
 		hint = "Esc close  x signal"
 	}
 	s.v.DetailScroll = s.showPanel(detailWidth, detailLabel, s.v.DetailScroll, string(title.b), hint, func(b *panel) {
@@ -143,6 +143,8 @@ func (s *Screen) writeShares(b *panel, p *monitor.Process) {
 			l.text(dim, part.name)
 			if v, ok := part.r.Float(); ok {
 				l.float(plain, v, 0, 0).text(dim, "%")
+			} else if part.r.Reason == monitor.NotFound {
+				l.text(plain, "- ").text(dim, "no sample")
 			} else {
 				s.because(l, part.r.Reason, part.r.Err)
 			}
@@ -154,7 +156,11 @@ func (s *Screen) writeShares(b *panel, p *monitor.Process) {
 
 // because appends "- not supported (function: …)".
 func (s *Screen) because(l *line, why monitor.Reason, err monitor.CallError) {
-	l.text(s.pal.plain, "- ").text(s.pal.dim, reason(why))
+	words := reason(why)
+	if why == monitor.NotFound {
+		words = "no such process here"
+	}
+	l.text(s.pal.plain, "- ").text(s.pal.dim, words)
 	if err.Function != "" {
 		l.pad(1)
 		s.blame(l, err)

@@ -101,7 +101,7 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 func anyView(r *rand.Rand, snap *monitor.Snapshot) *View {
 	text := func() string { return hostile[r.IntN(len(hostile))] }
 	v := &View{
-		Now: epoch.Add(5 * time.Minute), ShowProcesses: r.IntN(4) != 0, Paused: r.IntN(5) == 0, ReadOnly: r.IntN(5) == 0,
+		Now: epoch.Add(5 * time.Minute), ShowProcesses: r.IntN(4) != 0, Paused: r.IntN(5) == 0, Signals: r.IntN(5) != 0,
 		Mode: Mode(r.IntN(int(numModes))), Graph: Graph(r.IntN(int(numGraphs))), Cursor: max(r.IntN(120)-60, 0),
 		Scroll: r.IntN(60) - 3, ProcScroll: r.IntN(60) - 3, ProcShift: r.IntN(4) * 8, Moved: r.IntN(9) - 4, Focus: Focus(r.IntN(3)), Follow: r.IntN(2) == 0,
 		Choice: monitor.Choice{Sort: monitor.Column(r.IntN(int(monitor.NumColumns) + 2)), Reverse: r.IntN(2) == 0},

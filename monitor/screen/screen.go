@@ -33,25 +33,27 @@ type Screen struct {
 	hist *monitor.History
 	v    *View
 
-	numbers  int   // cells for the number of a GPU or instance, with a blank before it
-	shown    []int // indices of the GPUs that are not hidden
-	lay      layout
-	line     line
-	side     line
-	part     line
-	groups   []group
-	words    []string
-	boxed    []int // of shown: those that have a box
-	folds    []fold
-	procs    []procRow
-	joined   []monitor.Process
-	chosen   int               // the row of the table that is selected, -1 for none
-	filtered int               // how many processes the filter leaves out
-	ranks    map[ProcessID]int // the order of the processes while it is frozen
-	owners   []owner
-	listed   []listRow
-	targets  []area
-	coding   map[string]int64 // when a GPU last encoded or decoded, by key
+	numbers   int   // cells for the number of a GPU or instance, with a blank before it
+	shown     []int // indices of the GPUs that are not hidden
+	lay       layout
+	line      line
+	side      line
+	part      line
+	groups    []group
+	words     []string
+	hints     []hint
+	boxed     []int // of shown: those that have a box
+	folds     []fold
+	procs     []procRow
+	joined    []monitor.Process
+	panelRows int               // of the panel drawn last, inside
+	chosen    int               // the row of the table that is selected, -1 for none
+	filtered  int               // how many processes the filter leaves out
+	ranks     map[ProcessID]int // the order of the processes while it is frozen
+	owners    []owner
+	listed    []listRow
+	targets   []area
+	coding    map[string]int64 // when a GPU last encoded or decoded, by key
 }
 
 // New returns a screen.
@@ -78,6 +80,11 @@ func (s *Screen) Draw(f *ansi.Frame, snap *monitor.Snapshot, hist *monitor.Histo
 
 func (s *Screen) draw() {
 	s.choose()
+	if s.hist == nil {
+		s.v.Cursor = 0
+	} else {
+		s.v.Cursor = min(s.v.Cursor, len(s.hist.Times())) // no sample is older
+	}
 	s.numbers = s.widest()
 	s.arrange()
 	if s.lay.header {

@@ -96,7 +96,7 @@ func (m *machine) after(seconds int) (*monitor.Snapshot, *monitor.History) {
 }
 
 func view(snap *monitor.Snapshot) *View {
-	return &View{Now: snap.Time, ShowProcesses: true}
+	return &View{Now: snap.Time, ShowProcesses: true, Signals: true}
 }
 
 func draw(w, h int, o Options, snap *monitor.Snapshot, hist *monitor.History, v *View) *ansi.Frame {

@@ -15,12 +15,12 @@ func (s *Screen) drawSignal() {
 		title.pad(2).text(s.pal.bold, d.Name)
 	}
 	title.pad(1)
-	hint := "Esc cancel  ↑↓ choose  Enter next"
+	hint := "Esc cancel  " + s.updown() + " choose  Enter next"
 	switch {
 	case d.Outcome != "":
 		hint = "Esc close"
 	case d.Confirm:
-		hint = "Esc back  ←→ choose  Enter do it"
+		hint = "Esc back  Tab choose  Enter do it"
 	}
 	scroll := 0
 	if !d.Confirm && d.Outcome == "" {
@@ -75,6 +75,10 @@ func (s *Screen) writeSignal(b *panel, d *SignalDialog) {
 			st, st2 = st2, st
 		}
 		l := chosen(s.line.reset(), !d.Yes).text(st, "no, go back").pad(4)
+		if y, ok := b.place(); ok {
+			s.target(b.x, y, l.w+2, 1, Target{Kind: OnSignal, Item: 0})
+			s.target(b.x+l.w+2, y, b.w-l.w-2, 1, Target{Kind: OnSignal, Item: 1})
+		}
 		s.put(b, "", chosen(l, d.Yes).text(st2, "yes, send ").text(st2, sig.Name))
 	default:
 		for i := range d.Signals {
@@ -83,6 +87,9 @@ func (s *Screen) writeSignal(b *panel, d *SignalDialog) {
 				st = p.selected
 			}
 			l := chosen(s.line.reset(), i == d.Chosen).left(st, d.Signals[i].Name, 8).pad(2)
+			if y, ok := b.place(); ok {
+				s.target(b.x, y, b.w, 1, Target{Kind: OnSignal, Item: i})
+			}
 			s.put(b, "", l.text(p.dim, d.Signals[i].Does))
 		}
 	}

@@ -200,11 +200,10 @@ func (s *Screen) moveProcess(n int) {
 	case at < 0 && v.Details == OfProcess && v.Process.PID != 0:
 		return // its details say that it is gone
 	case at < 0 && v.Process.PID == 0:
-		at = clamp(v.ProcScroll, 0, len(s.procs)-1)
+		at = firstStep(v.ProcScroll, by, len(s.procs))
 	case at < 0:
-		at = clamp(v.ProcAt, 0, len(s.procs)-1) // what stands in its place
-	}
-	if v.Process.PID != 0 {
+		at = clamp(v.ProcAt+by, 0, len(s.procs)-1) // what stands in its place
+	default:
 		at = clamp(at+by, 0, len(s.procs)-1)
 	}
 	if id := s.id(&s.procs[at]); id != v.Process {
@@ -317,13 +316,24 @@ func (s *Screen) drawTable() {
 	for i := s.v.ProcScroll; i < s.v.ProcScroll+n; i++ {
 		s.tableRow(&t, &s.procs[i], y)
 		if i == s.chosen {
-			s.reverse(0, y, s.w, 1)
+			s.mark(0, y, s.w, 1, s.Focused(s.v) == FocusProcesses)
 		}
 		s.target(0, y, s.w, 1, Target{Kind: OnProcess, Process: s.id(&s.procs[i])})
 		y++
 	}
 	if more {
-		s.line.reset().pad(1).int(s.pal.plain, int64(len(s.procs)-n), 0).text(s.pal.plain, " more processes").drawCut(s.f, 0, y, s.w)
+		above, below := s.v.ProcScroll, len(s.procs)-n-s.v.ProcScroll
+		l := s.line.reset().pad(1)
+		if above > 0 {
+			l.int(s.pal.plain, int64(above), 0).text(s.pal.plain, " more above")
+		}
+		if below > 0 {
+			if above > 0 {
+				l.pad(2)
+			}
+			l.int(s.pal.plain, int64(below), 0).text(s.pal.plain, " more below")
+		}
+		l.drawCut(s.f, 0, y, s.w)
 		y++
 	}
 	left := s.unreadRows()
@@ -378,7 +388,7 @@ func (s *Screen) tableHeading(t *tableLayout, y int) {
 			return
 		}
 		from := l.w
-		if id == s.sortedBy() && c != &shareColumn {
+		if id == s.sortedBy() && c != &shareColumn && !s.v.Frozen {
 			s.sortedTitle(l, c, id, width, t)
 		} else {
 			s.plainTitle(l, p.dim, c, id, width, t)
@@ -392,6 +402,37 @@ func (s *Screen) tableHeading(t *tableLayout, y int) {
 		}
 	}
 	l.drawCut(s.f, 0, y, s.w)
+	s.drawTableState(y)
+}
+
+// drawTableState says at the end of the heading what is not to be seen in the
+// rows: that some are left out, that the order stands still, that a row is a
+// process on all of its GPUs.
+func (s *Screen) drawTableState(y int) {
+	p, c := &s.pal, &s.v.Choice
+	l := s.line.reset()
+	tag := func(name, value string) {
+		l.text(p.dim, " ").text(p.warn, name)
+		if value != "" {
+			l.text(p.plain, " ").cut(p.bold, value, 24)
+		}
+	}
+	if c.Text != "" {
+		tag("filter", c.Text)
+	}
+	if c.User != "" {
+		tag("user", c.User)
+	}
+	if s.v.Frozen {
+		tag("frozen", "")
+	}
+	if s.v.Joined {
+		tag("one row each", "")
+	}
+	if l.w == 0 {
+		return
+	}
+	l.drawCut(s.f, max(s.w-l.w, 0), y, s.w)
 }
 
 func (s *Screen) plainTitle(l *line, st ansi.Style, c *column, id monitor.Column, width int, t *tableLayout) {
@@ -408,10 +449,7 @@ func (s *Screen) plainTitle(l *line, st ansi.Style, c *column, id monitor.Column
 // sortedTitle is the title of the column that is sorted by, with an arrow where
 // that fits.
 func (s *Screen) sortedTitle(l *line, c *column, id monitor.Column, width int, t *tableLayout) {
-	st, arrow := s.pal.bold, "↑"
-	if s.descends() {
-		arrow = "↓"
-	}
+	st, arrow := s.pal.bold, s.direction()
 	switch n := len(c.title) + 1; {
 	case id == monitor.ByCommand && t.command >= n:
 		l.pad(t.gap).text(st, c.title).text(st, arrow)
@@ -423,6 +461,19 @@ func (s *Screen) sortedTitle(l *line, c *column, id monitor.Column, width int, t
 	default:
 		s.plainTitle(l, st, c, id, width, t)
 	}
+}
+
+// direction is the sign of the order. Plain characters have no arrows.
+func (s *Screen) direction() string {
+	switch down := s.descends(); {
+	case s.opt.ASCII && down:
+		return ">"
+	case s.opt.ASCII:
+		return "<"
+	case down:
+		return "↓"
+	}
+	return "↑"
 }
 
 // command is what the last column says, and whether that is what the process
@@ -505,14 +556,23 @@ func (s *Screen) tableRow(t *tableLayout, r *procRow, y int) {
 }
 
 // severalGPUs appends the numbers of the GPUs of a joined row: 0-7 where they
-// follow each other, else 0+2 for GPU 0 and two more.
+// follow each other, else 0,3 or, where that does not fit, how many they are.
 func (s *Screen) severalGPUs(l *line, r *procRow, width int) {
 	st, end := s.pal.plain, l.w+width
-	a, b, sign := int64(r.Parent.Index), int64(r.last), "-"
-	if r.last-r.Parent.Index != r.gpus-1 {
-		b, sign = int64(r.gpus-1), "+"
+	side := s.side.reset()
+	if r.last-r.Parent.Index == r.gpus-1 {
+		side.int(st, int64(r.Parent.Index), 0).text(st, "-").int(st, int64(r.last), 0)
+	} else {
+		s.each(r.Process, func(g, parent *monitor.GPU, _ *monitor.Process) {
+			if side.w > 0 {
+				side.text(st, ",")
+			}
+			number(side, st, parent, g, 0)
+		})
+		if side.w >= width {
+			side.reset().int(st, int64(r.gpus), 0).text(st, " GPUs")
+		}
 	}
-	side := s.side.reset().int(st, a, 0).text(st, sign).int(st, b, 0)
 	l.pad(width - side.w).append(side).to(end)
 }
 

@@ -97,7 +97,12 @@ func (s *Screen) writeUsers(l *line, room int) {
 		if first && who != "" {
 			l.text(p.dim, who).text(p.dim, ": ")
 		}
-		s.processName(l, o.p)
+		// One long name leaves room for its size, and for others.
+		width := maxName
+		if left := room - l.w - 6; left >= 12 {
+			width = min(width, left)
+		}
+		s.processName(l, o.p, width)
 		if o.p.GPUMemoryBytes.Known() {
 			l.pad(1).float(p.dim, float64(o.bytes)/gib, 1, 0).text(p.dim, "G")
 		}
@@ -120,10 +125,12 @@ func (s *Screen) writeUsers(l *line, room int) {
 	}
 }
 
+const maxName = 24 // cells of a name on an edge
+
 // processName appends the name of a process, its PID where there is none.
-func (s *Screen) processName(l *line, p *monitor.Process) {
+func (s *Screen) processName(l *line, p *monitor.Process, width int) {
 	if p.Name.Known() && p.Name.Value != "" {
-		l.text(s.pal.name, p.Name.Value)
+		l.cut(s.pal.name, p.Name.Value, width)
 		return
 	}
 	start := len(l.b)

@@ -82,13 +82,14 @@ type View struct {
 	Paused    bool            // the driver is not asked
 	Notice    string          // a passing message for the last line
 	Hidden    map[string]bool // GPUs switched off, by monitor.Key
-	ReadOnly  bool            // no process can be signalled
+	Signals   bool            // processes can be signalled
 
 	Mode          Mode
 	Graph         Graph
 	ShowProcesses bool
 	Choice        monitor.Choice // of processes
 	Typing        bool           // Choice.Text is being typed
+	KeptText      string         // what Choice.Text was before
 	Joined        bool           // a process is one row, on however many GPUs
 	Frozen        bool           // processes keep their order
 
@@ -123,6 +124,13 @@ type SignalDialog struct {
 	Outcome string // what came of it; then nothing can be chosen any more
 }
 
+// Choose moves what is chosen by rows.
+func (d *SignalDialog) Choose(rows int) {
+	if d.Outcome == "" && !d.Confirm {
+		d.Chosen = clamp(d.Chosen+rows, 0, len(d.Signals)-1)
+	}
+}
+
 // SignalItem is a signal that is offered.
 type SignalItem struct{ Name, Does string }
 
@@ -136,6 +144,7 @@ const (
 	OnProcess
 	OnColumn
 	OnHint
+	OnSignal // an item of the dialog, or of its second question
 )
 
 // Target is what stands at a place of the screen.
@@ -146,6 +155,7 @@ type Target struct {
 	Process ProcessID      // of OnProcess
 	Column  monitor.Column // of OnColumn
 	Press   ansi.Event     // of OnHint: the key it stands for
+	Item    int            // of OnSignal
 }
 
 type area struct {
@@ -182,6 +192,8 @@ func (s *Screen) graphTarget(x, y, w, h int, g *monitor.GPU) {
 func (s *Screen) Wheel(v *View, x, y, rows int) {
 	v.Follow = false
 	switch {
+	case v.Signal != nil:
+		v.Signal.Choose(rows)
 	case v.Help:
 		v.HelpScroll += rows
 	case v.Details != NoDetails:
@@ -195,6 +207,9 @@ func (s *Screen) Wheel(v *View, x, y, rows int) {
 
 // Page is by how many rows a page moves.
 func (s *Screen) Page(v *View) int {
+	if v.Help || v.Details != NoDetails || v.Signal != nil {
+		return max(s.panelRows-1, 1)
+	}
 	if s.Focused(v) == FocusGPUs {
 		return max(s.lay.page*max(s.lay.columns, 1), 1)
 	}
@@ -222,6 +237,21 @@ func (s *Screen) OtherFocus(v *View) Focus {
 		return FocusProcesses
 	}
 	return FocusGPUs
+}
+
+// HasGraphs reports whether the view that was drawn last has graphs, and whether
+// they tell the value at a place.
+func (s *Screen) HasGraphs() (graphs, cursor bool) {
+	return s.lay.kind == Boxes || s.lay.kind == List && s.lay.list.history > 0, s.lay.kind == Boxes
+}
+
+// NextMode is the mode that follows, without one that looks the same.
+func (s *Screen) NextMode(v *View) Mode {
+	next := v.Mode.Next()
+	if v.Mode == Auto && next == s.lay.kind {
+		next = next.Next()
+	}
+	return next
 }
 
 // HasTable reports whether the view that was drawn last has a process table.

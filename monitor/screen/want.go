@@ -14,13 +14,14 @@ var (
 	boxes = monitor.Of(
 		monitor.EncoderPercent, monitor.DecoderPercent, monitor.TensorActivePercent, monitor.FanPercent,
 		monitor.PCIeTxBytesPerSecond, monitor.PCIeRxBytesPerSecond,
-		monitor.NVLinkTxBytesPerSecond, monitor.NVLinkRxBytesPerSecond, monitor.NVLinkLinksActive,
+		monitor.NVLinkTxBytesPerSecond, monitor.NVLinkRxBytesPerSecond,
 	)
 	// alarms are what health findings are made of.
 	alarms = monitor.Of(
 		monitor.TemperatureSlowdownC, monitor.TemperatureMarginC, monitor.ThrottleReasons, monitor.PersistenceMode,
 		monitor.PCIeGeneration, monitor.PCIeGenerationMax, monitor.PCIeWidth, monitor.PCIeWidthMax,
-		monitor.FabricState, monitor.ECCEnabled, monitor.ECCUncorrectedVolatile,
+		monitor.NVLinkLinksActive, monitor.NVLinkErrors, monitor.NVLinkReplays, monitor.NVLinkRecoveries,
+		monitor.FabricState, monitor.ECCEnabled, monitor.ECCPending, monitor.ECCUncorrectedVolatile,
 		monitor.RetiredPagesPending, monitor.RowsRemapPending, monitor.RowsRemapFailed, monitor.RecoveryAction,
 	)
 )
