@@ -4,24 +4,45 @@ import (
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
 	"nvtop-lite/monitor/demo"
+	"nvtop-lite/monitor/doctor"
 	"nvtop-lite/monitor/driver"
 	"nvtop-lite/monitor/host"
 	"nvtop-lite/monitor/process"
 	"nvtop-lite/monitor/sample"
 )
 
-// build wires the rooms of the driver process.
+// buildApart wires the rooms of the driver process.
+func buildApart(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, error) {
+	return wire(setup, warnings, process.Names{Libc: true, Fell: setup.Fell})
+}
+
+// build wires the same rooms in the program itself, where no module of the name
+// service shall run.
 func build(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, error) {
+	return wire(setup, warnings, process.Names{})
+}
+
+func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*sample.Sampler, error) {
 	h := host.Open(setup.Root)
 	cfg := sample.Config{
-		Host: h, Processes: process.NewTable(h), Label: "live", Warnings: warnings,
+		Host: h, Processes: process.NewTable(h, names), Label: "live", Warnings: warnings,
 		Complete: setup.Complete, Count: setup.Count, Timeout: setup.Timeout,
 	}
 	if setup.Demo {
 		machine := demo.New(demo.Options{})
 		cfg.Label, cfg.Host, cfg.Sources = "demo", machine.Host(), []monitor.Source{machine}
 	} else {
-		cfg.Sources = []monitor.Source{driver.New(driver.Options{Library: setup.NVML, Root: setup.Root})}
+		opts := driver.Options{Library: setup.NVML, Root: setup.Root, Wake: setup.Wake}
+		if !setup.Notes {
+			cfg.Sources = []monitor.Source{driver.New(opts)}
+		} else {
+			watch := doctor.NewWatch(setup.Note)
+			opts.Watch = watch
+			cfg.Sources = []monitor.Source{watch.Source(driver.New(opts))}
+		}
+	}
+	if setup.Notes { // processes are only counted
+		cfg.Processes = nil
 	}
 	return sample.New(cfg, setup.Request)
 }

@@ -269,7 +269,7 @@ func checkSnapshot(t testing.TB, s object) {
 func notSampled(o object) []string {
 	var keys []string
 	for key, why := range o.object("unavailable") {
-		if why == "not_sampled" && key != "xids" { // events are not read in this version
+		if why == "not_sampled" {
 			keys = append(keys, key)
 		}
 	}
@@ -302,7 +302,7 @@ func TestGenerations(t *testing.T) {
 		"fans":                       "510",
 	}
 	// What an H100 does not have, in any of them.
-	never := []string{"fan_percent", "retired_pages", "retired_pages_pending", "xids"}
+	never := []string{"fan_percent", "retired_pages", "retired_pages_pending"}
 	generations := fakenvml.Generations()
 	for at, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -460,6 +460,43 @@ func calledFunctions(t testing.TB) (device, library []string) {
 
 // TestReturnCodes gives each function that the monitor calls each return code
 // there is: one GPU a code, and a last one where nothing is wrong.
+// TestXIDErrors has a GPU that is lost, with Xid errors in the kernel's log.
+func TestXIDErrors(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"proc/stat": "cpu  1 2 3 4\nbtime 1700000000\n",
+		"dev/kmsg": "4,7,5000000,-;NVRM: Xid (PCI:0000:1b:00 GPU-I:05 GPU-CI:00): 31, pid=7, name=x, Ch 0000000a\n" +
+			"4,8,6500000,-;NVRM: Xid (PCI:0000:1c:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fake := fakenvml.New(t, "580", stillScenario(3)+"fault * gpu 1 calls 40- return 15\n")
+	s := snapshot(t, fake, "--root", root)
+	checkSnapshot(t, s)
+	gpus := s.objects("gpus")
+	if len(gpus) != 3 {
+		t.Fatalf("%d GPUs", len(gpus))
+	}
+	for i, want := range []string{
+		`[map[code:31 compute_instance_id:0 gpu_instance_id:5 source:kernel_log time:2023-11-14T22:13:25Z]]`,
+		`[map[code:79 compute_instance_id:<nil> gpu_instance_id:<nil> source:kernel_log time:2023-11-14T22:13:26.5Z]]`,
+		`[]`,
+	} {
+		if got := fmt.Sprint(gpus[i]["xids"]); got != want {
+			t.Errorf("GPU %d: %s, want %s", i, got, want)
+		}
+	}
+	if h := gpus[1].objects("health"); gpus[1].text("state") != "lost" || len(h) != 2 || h[0].text("text") != "lost: Xid 79, fell off the bus; reset or reboot" {
+		t.Errorf("GPU 1 is %s: %v", gpus[1].text("state"), h)
+	}
+}
+
 func TestReturnCodes(t *testing.T) {
 	all := codes()
 	functions, _ := calledFunctions(t)

@@ -54,7 +54,11 @@ type options struct {
 	readOnly    bool
 	help        bool
 	version     bool
-	inDefaults  bool // the flags read now are those of NVTOP_LITE_OPTS
+	inDefaults  bool     // the flags read now are those of NVTOP_LITE_OPTS
+	command     string   // "": none
+	given       []string // the flags that were given
+	quiet       bool     // doctor: problems only
+	wake        bool
 }
 
 // flag is one flag of the command line.
@@ -76,6 +80,8 @@ var flags = []flag{
 	{long: "sort", value: "[-]COLUMN", set: setSort},
 	{long: "no-processes", set: func(o *options, _ string) error { o.choice.None = true; return nil }},
 	{long: "view", value: "VIEW", set: setView},
+	{long: "quiet", short: "q", set: func(o *options, _ string) error { o.quiet = true; return nil }, noDefault: true},
+	{long: "wake", set: func(o *options, _ string) error { o.wake = true; return nil }},
 	{long: "demo", set: func(o *options, _ string) error { o.demo = true; return nil }},
 	{long: "timeout", value: "SEC", set: setTimeout},
 	{long: "color", value: "WHEN", set: setColor},
@@ -119,8 +125,10 @@ func (o *options) read(args []string) error {
 		arg := args[0]
 		args = args[1:]
 		if arg == "--" {
-			if len(args) > 0 && first == nil {
-				first = &usageError{what: fmt.Sprintf("%q: no command or file is expected here", args[0])}
+			for _, word := range args {
+				if err := o.setCommand(word); err != nil && first == nil {
+					first = err
+				}
 			}
 			break
 		}
@@ -133,13 +141,16 @@ func (o *options) read(args []string) error {
 	if o.help || o.version {
 		return nil
 	}
+	if first == nil {
+		first = o.checkCommand()
+	}
 	return first
 }
 
 // parseOne takes one argument, and the value behind it where it needs one.
 func parseOne(o *options, arg string, rest []string) ([]string, error) {
 	if len(arg) < 2 || arg[0] != '-' {
-		return rest, &usageError{what: fmt.Sprintf("%q: no such command", arg)}
+		return rest, o.setCommand(arg)
 	}
 	name := strings.TrimPrefix(arg[1:], "-")
 	name, value, glued := strings.Cut(name, "=")
@@ -159,6 +170,7 @@ func parseOne(o *options, arg string, rest []string) ([]string, error) {
 		}
 		value, rest = rest[0], rest[1:]
 	}
+	o.given = append(o.given, f.long)
 	return rest, f.set(o, value)
 }
 

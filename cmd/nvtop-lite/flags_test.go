@@ -61,6 +61,11 @@ func TestLeastTimeout(t *testing.T) {
 	}
 }
 
+func TestNoCommandInDefaults(t *testing.T) {
+	_, err := parseLive("doctor", nil)
+	checkUsage(t, "doctor", err, optsVariable+`: "doctor": no such command`)
+}
+
 func TestFlagsThatExcludeEachOther(t *testing.T) {
 	const args = "--view processes --no-processes"
 	o, err := parse(strings.Fields(args))

@@ -7,7 +7,11 @@ import (
 
 const usage = `nvtop-lite shows what the NVIDIA GPUs of this machine do.
 
-usage: nvtop-lite [flags]
+usage: nvtop-lite [flags]          the live screen
+       nvtop-lite doctor [flags]   what is there of driver and GPUs, what is
+                                   wrong, and what to do: one page for a bug
+                                   report; takes --json -q -g --nvml --root
+                                   --demo --wake --timeout --color --ascii
 
   -i, --interval SEC   time between refreshes: 0.1 to 3600 seconds, such as 0.5,
                        500ms or 2s; default 1
@@ -26,9 +30,12 @@ usage: nvtop-lite [flags]
                        or command; -COLUMN for the other way round
       --no-processes   no processes, only GPUs
       --view VIEW      boxes, list, numbers or processes
+  -q, --quiet          doctor: only what is wrong, one problem a line
       --demo           a simulated machine
+      --wake           do not spare sleeping GPUs
       --timeout SEC    limit for one snapshot, opening the driver included;
-                       without it opening may take 30 s, and reading 3 s
+                       without it opening may take 30 s, and reading 3 s; for
+                       doctor the whole of it, 60 s without
       --color WHEN     auto, always, never, 16, 256 or truecolor
       --ascii          plain characters only
       --no-mouse       leave the mouse to the terminal
@@ -45,7 +52,7 @@ NVTOP_LITE_READ_ONLY=1 is --read-only, whatever the flags say.
 NO_COLOR switches colours off. Keys on the live screen: h shows them.
 
 exit status: 0 done; 1 nothing could be read, or the output failed; 2 wrong
-usage; 128+n ended by signal n.
+usage; 128+n ended by signal n. doctor: 0 nothing critical was found; 1 it was.
 `
 
 func versionText() string {

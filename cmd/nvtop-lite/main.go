@@ -33,7 +33,7 @@ const (
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == apart.Argument {
-		os.Exit(apart.Serve(build, live.Restore))
+		os.Exit(apart.Serve(buildApart, live.Restore))
 	}
 	ignoreBrokenPipe()
 	os.Exit(run(os.Args[1:], os.Getenv))
@@ -57,7 +57,7 @@ func run(args []string, getenv func(string) string) (code int) {
 		return codeFailed
 	}
 	raised := elevated()
-	onScreen := o.mode == modeLive && ansi.IsTerminal(os.Stdout) && ansi.Live(getenv, runtime.GOOS == "windows")
+	onScreen := o.command == "" && o.mode == modeLive && ansi.IsTerminal(os.Stdout) && ansi.Live(getenv, runtime.GOOS == "windows")
 	var warnings []string
 	if defaults := getenv(optsVariable); onScreen && defaults != "" {
 		if raised {
@@ -79,6 +79,9 @@ func run(args []string, getenv func(string) string) (code int) {
 	}
 	if warning != "" {
 		warn(warning)
+	}
+	if o.command == commandDoctor {
+		return examine(o, getenv)
 	}
 	switch o.mode {
 	case modeJSON, modeText:

@@ -16,7 +16,7 @@ import (
 // setup is what the driver process is told.
 func (o *options) setup() apart.Setup {
 	return apart.Setup{
-		Demo: o.demo, NVML: o.nvml, Root: o.root, Count: o.count, Timeout: o.timeout,
+		Demo: o.demo, NVML: o.nvml, Root: o.root, Wake: o.wake, Count: o.count, Timeout: o.timeout,
 		Request: monitor.Request{Interval: o.interval, Want: monitor.Everything, GPUs: o.gpus, Visible: o.visible},
 	}
 }

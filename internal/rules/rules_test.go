@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"monitor/report": {"monitor", "internal/ansi"},
 	"monitor/record": {"monitor", "internal/ansi"},
 	"monitor/live":   {"monitor", "monitor/screen", "monitor/apart", "monitor/process", "internal/ansi", sys},
-	"monitor/doctor": {"*"},
+	"monitor/doctor": {"*", sys},
 
 	"internal/ansi":           {term, sys, runewidth},
 	"internal/fakenvml":       {},

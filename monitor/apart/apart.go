@@ -27,6 +27,12 @@ type Setup struct {
 	Count    int             // as sample.Config.Count
 	Timeout  time.Duration   // as sample.Config.Timeout
 	Request  monitor.Request // the first one
+	Fell     bool            // the driver process before this one ended by itself
+
+	// Notes asks for an account of every call into the driver's library. Note is
+	// what passes it on; Build finds it set.
+	Notes bool
+	Note  func([]byte) `json:"-"`
 }
 
 // Build makes the sampler of a setup; the program's rooms are wired there.
@@ -34,7 +40,8 @@ type Build func(Setup, []monitor.Warning) (*sample.Sampler, error)
 
 // Event is what a Client hears.
 type Event struct {
-	Snapshot *monitor.Snapshot  // nil with the other two
+	Snapshot *monitor.Snapshot  // nil with the others
+	Note     []byte             // a part of the account that Setup.Notes asked for
 	Failed   *monitor.OpenError // nothing can be read; the last event
 	Done     bool               // all that was asked for was delivered; the last event
 }

@@ -85,8 +85,13 @@ func (s *source) Read(d monitor.Device, _ monitor.Want, sink monitor.Sink) {
 }
 
 func build(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, error) {
+	var src monitor.Source = &source{}
+	if setup.Notes {
+		setup.Note([]byte("built"))
+		src = noted{src, setup.Note}
+	}
 	return sample.New(sample.Config{
-		Sources: []monitor.Source{&source{}}, Label: "live", Warnings: warnings,
+		Sources: []monitor.Source{src}, Label: "live", Warnings: warnings,
 		Complete: setup.Complete, Count: setup.Count, Timeout: setup.Timeout,
 	}, setup.Request)
 }

@@ -1,6 +1,7 @@
 package apart
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -180,6 +181,7 @@ func (c *Client) keep() {
 			c.runInside(setup, f.nostart.Error(), deliver)
 			return
 		}
+		setup.Fell = setup.Fell || f.nostart == nil
 		if f.spoke {
 			falls = 0
 		}
@@ -377,6 +379,10 @@ func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
 			}
 			f.spoke = true
 			if !deliver(Event{Snapshot: s}) {
+				return f, nil
+			}
+		case kindNote:
+			if !deliver(Event{Note: bytes.Clone(payload)}) {
 				return f, nil
 			}
 		case kindFailed:

@@ -21,6 +21,7 @@ func (c *Client) runInside(setup Setup, why string, deliver func(Event) bool) {
 		<-c.stop
 		cancel()
 	}()
+	setup.Note = func(b []byte) { deliver(Event{Note: b}) }
 	s, err := c.opts.Build(setup, []monitor.Warning{warning})
 	if err == nil {
 		err = s.Run(ctx, requests, func(s *monitor.Snapshot) { deliver(Event{Snapshot: s}) })

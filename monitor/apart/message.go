@@ -19,6 +19,7 @@ const (
 	kindHello    kind = 'h' // it runs; nothing of the driver was touched yet
 	kindAlive    kind = 'a' // it still runs
 	kindSnapshot kind = 's' // monitor.Encoder
+	kindNote     kind = 'n' // what Setup.Note was given
 	kindFailed   kind = 'f' // monitor.OpenError as JSON: nothing more will come
 	kindDone     kind = 'd' // all that was asked for was sent
 

@@ -21,9 +21,12 @@ func keepRows(last, next *monitor.Snapshot) *monitor.Snapshot {
 	have := make(map[string]bool, len(next.GPUs))
 	for i := range next.GPUs {
 		g := &next.GPUs[i]
-		if g.State == monitor.Initialising && !g.UUID.Known() {
+		if !g.UUID.Known() {
 			for k := range last.GPUs {
-				if l := &last.GPUs[k]; l.Index == g.Index && l.UUID.Known() {
+				l := &last.GPUs[k]
+				opening := g.State == monitor.Initialising && l.Index == g.Index
+				asleep := g.State == monitor.Sleeping && g.PCIBusID.Known() && l.PCIBusID == g.PCIBusID
+				if l.UUID.Known() && (opening || asleep) {
 					g.Identity = l.Identity
 				}
 			}

@@ -14,3 +14,14 @@ func TestAFallGivesNoAdviceOfBefore(t *testing.T) {
 		t.Errorf("it says %q, and to do %q", s.Waiting, s.WaitingHint)
 	}
 }
+
+// TestASleeperKeepsItsIdentity over a new driver process, which does not wake it to
+// ask.
+func TestASleeperKeepsItsIdentity(t *testing.T) {
+	bus := monitor.OfText("00000000:01:00.0")
+	last := &monitor.Snapshot{GPUs: []monitor.GPU{{State: monitor.Sleeping, Identity: monitor.Identity{UUID: monitor.OfText("GPU-1"), Name: monitor.OfText("Test"), PCIBusID: bus}}}}
+	next := &monitor.Snapshot{GPUs: []monitor.GPU{{State: monitor.Sleeping, Identity: monitor.Identity{UUID: monitor.UnknownText(monitor.Asleep), PCIBusID: bus}}}}
+	if s := keepRows(last, next); len(s.GPUs) != 1 || s.GPUs[0].UUID.Value != "GPU-1" || s.GPUs[0].State != monitor.Sleeping {
+		t.Errorf("%+v", s.GPUs)
+	}
+}

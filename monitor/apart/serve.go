@@ -85,6 +85,7 @@ func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace [
 
 // run makes snapshots and sends them.
 func run(ctx context.Context, setup Setup, build Build, requests <-chan monitor.Request, w *messageWriter) {
+	setup.Note = func(b []byte) { _ = w.send(kindNote, appendBytes(b)) }
 	s, err := build(setup, nil)
 	if err == nil {
 		send := sender(ctx, setup, w)
