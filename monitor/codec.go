@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	formatVersion = 0xA2 // first byte, with the bit below clear
+	formatVersion = 0xA3 // first byte, with the bit below clear
 	formatAlone   = 0x40 // set where the message stands alone; see firstByte
 )
 
@@ -572,6 +572,8 @@ func (e *Encoder) gpu(g, p *GPU) {
 			e.int(x.Time)
 			e.int(int64(x.Code))
 			e.string(x.Source)
+			e.int(int64(x.GPUInstanceID))
+			e.int(int64(x.ComputeInstanceID))
 		}
 	}
 	if mask&gpuHealth != 0 {

@@ -445,7 +445,7 @@ func (d *Decoder) gpu(g *GPU, instances bool) {
 	if mask&gpuXIDs != 0 {
 		g.XIDs = list[XID](d, maxList)
 		for i := range g.XIDs {
-			g.XIDs[i] = XID{Time: d.int(), Code: d.small(), Source: d.string()}
+			g.XIDs[i] = XID{Time: d.int(), Code: d.small(), Source: d.string(), GPUInstanceID: d.small(), ComputeInstanceID: d.small()}
 		}
 	}
 	if mask&gpuHealth != 0 {

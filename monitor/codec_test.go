@@ -143,7 +143,7 @@ func (m maker) gpu(instances bool) GPU {
 		StateSince: m.at(), Refreshed: m.at(), Call: m.str(), CallSince: m.at(), Sources: many(m, 2, m.str),
 		Fans: many(m, 3, m.fan), FansStatus: m.status(),
 		XIDs: many(m, 4, func() XID {
-			return XID{Time: m.at(), Code: m.IntN(150), Source: m.str()}
+			return XID{Time: m.at(), Code: m.IntN(150), Source: m.str(), GPUInstanceID: m.IntN(9) - 1, ComputeInstanceID: m.IntN(9) - 1}
 		}),
 		XIDsStatus: m.status(), MIGStatus: m.status(),
 		Health: many(m, 3, func() Health {

@@ -13,6 +13,17 @@ const loadPercent = 10
 // confirmations is how many refreshes under load must agree about the link.
 const confirmations = 3
 
+// linkErrorsLast is for how long errors on NVLinks are a warning after the last one:
+// they come in bursts.
+const linkErrorsLast = int64(time.Minute)
+
+// blameWithin is how long before the loss of a GPU an Xid error may lie that is
+// named as its cause, unless it says itself that the GPU is gone.
+const blameWithin = int64(time.Minute)
+
+// slowdownMargin is how many °C below its slowdown temperature a GPU is close to it.
+const slowdownMargin = 3
+
 // xidMeanings are the Xid errors that are worth a word.
 var xidMeanings = map[int]string{
 	13:  "fault in a program's kernel",
@@ -33,6 +44,9 @@ var xidMeanings = map[int]string{
 	119: "GPU system processor does not answer",
 	120: "GPU system processor failed",
 }
+
+// xidOffTheBus is the Xid of a GPU that fell off the bus.
+const xidOffTheBus = 79
 
 // xidLevel tells how much an Xid error matters.
 func xidLevel(code int) Level {
@@ -77,8 +91,22 @@ type assessed struct {
 	refresh int64 // the one last counted
 	narrow  int   // refreshes under load with a link below its width
 	slow    int   // the same for its generation
+	links   linkErrors
 	last    []Health
 }
+
+// linkErrors are the errors on the NVLinks of one GPU.
+type linkErrors struct {
+	active int64 // links, when they were counted last
+	known  [len(linkErrorIDs)]bool
+	counts [len(linkErrorIDs)]int64
+	rose   [len(linkErrorIDs)]int64 // when they were seen to rise last; 0 never
+}
+
+var (
+	linkErrorIDs   = [...]ReadingID{NVLinkErrors, NVLinkReplays, NVLinkRecoveries}
+	linkErrorWords = [...]string{"broken packets", "replays", "recoveries"}
+)
 
 // Assess returns the findings about g at the time now (on the clock of
 // Reading.At), the worst first; nil when nothing is wrong. What it returns may
@@ -102,6 +130,7 @@ func (t *HealthTracker) Assess(g *GPU, now int64) []Health {
 			limit, _ := g.Readings[PCIeGenerationMax].Int()
 			found = append(found, Health{"pcie_generation", "PCIe gen " + strconv.FormatInt(gen, 10) + " of " + strconv.FormatInt(limit, 10), Info})
 		}
+		found = a.links.append(found, now)
 	}
 	found = appendXIDs(found, g.XIDs)
 	t.scratch = found
@@ -173,6 +202,47 @@ func (a *assessed) count(g *GPU, now int64) {
 	}
 	below(&a.narrow, PCIeWidth, PCIeWidthMax)
 	below(&a.slow, PCIeGeneration, PCIeGenerationMax)
+	a.links.count(g, now)
+}
+
+// count notes which counters have risen. With another number of links they are not
+// the same counters.
+func (l *linkErrors) count(g *GPU, now int64) {
+	active, ok := g.Readings[NVLinkLinksActive].Int()
+	if !ok {
+		return
+	}
+	if active != l.active {
+		l.active, l.known = active, [len(linkErrorIDs)]bool{}
+	}
+	for i, id := range linkErrorIDs {
+		v, ok := g.Readings[id].Int()
+		if !ok {
+			continue
+		}
+		if l.known[i] && v > l.counts[i] {
+			l.rose[i] = max(now, 1)
+		}
+		l.known[i], l.counts[i] = true, v
+	}
+}
+
+// append appends a finding where a counter has risen not long ago.
+func (l *linkErrors) append(found []Health, now int64) []Health {
+	text := ""
+	for i, at := range l.rose {
+		if at == 0 || now-at > linkErrorsLast {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += strconv.FormatInt(l.counts[i], 10) + " " + linkErrorWords[i]
+	}
+	if text == "" {
+		return found
+	}
+	return append(found, Health{"nvlink_errors", "NVLink errors rising: " + text, Warn})
 }
 
 // appendState appends what the state of g says.
@@ -184,7 +254,7 @@ func appendState(found []Health, g *GPU, now int64) []Health {
 		}
 		text := "lost: does not answer any more; reset or reboot"
 		for _, x := range slices.Backward(g.XIDs) {
-			if xidLevel(x.Code) == Critical {
+			if x.Code == xidOffTheBus || xidLevel(x.Code) == Critical && x.Time >= g.StateSince-blameWithin {
 				text = "lost: " + xidText(x.Code) + "; reset or reboot"
 				break
 			}
@@ -242,14 +312,18 @@ func appendMeasured(found []Health, g *GPU) []Health {
 		}
 	}
 	if limit, near := nearSlowdown(g); near {
-		v, _ := g.Readings[TemperatureC].Int()
-		text := strconv.FormatInt(v, 10) + "°C"
+		text := "hot: close to slowing down"
 		if limit > 0 {
-			text += ", slows down at " + strconv.FormatInt(limit, 10) + "°C"
-		} else {
-			text += ", close to slowing down"
+			text = "hot: slows down at " + strconv.FormatInt(limit, 10) + "°C"
 		}
 		add("temperature", text, Warn)
+	}
+	if is(ECCPending) {
+		text := "ECC on pending; reset to apply"
+		if is(ECCEnabled) {
+			text = "ECC off pending; reset to apply"
+		}
+		add("ecc_pending", text, Warn)
 	}
 	if is(RetiredPagesPending) {
 		add("retired_pending", "page retirement pending; reset to apply", Warn)
@@ -261,9 +335,9 @@ func appendMeasured(found []Health, g *GPU) []Health {
 		switch word := FabricState.WordOf(v); word {
 		case "not_supported", "completed":
 		case "not_started":
-			add("fabric", "fabric not started", Warn)
+			add("fabric", "fabric not started; is the fabric manager running?", Warn)
 		case "in_progress":
-			add("fabric", "fabric not ready yet", Warn)
+			add("fabric", "fabric not ready yet; is the fabric manager running?", Warn)
 		default:
 			add("fabric", "fabric: "+word, Warn)
 		}
@@ -274,7 +348,7 @@ func appendMeasured(found []Health, g *GPU) []Health {
 	return found
 }
 
-// nearSlowdown reports whether g is 3 °C or less below its slowdown
+// nearSlowdown reports whether g is close to its slowdown
 // temperature, and that temperature, 0 where only the margin is known.
 func nearSlowdown(g *GPU) (limit int64, near bool) {
 	temperature, ok := g.Readings[TemperatureC].Float()
@@ -283,10 +357,10 @@ func nearSlowdown(g *GPU) (limit int64, near bool) {
 	}
 	if v, ok := g.Readings[TemperatureSlowdownC].Float(); ok && v > 0 {
 		limit, _ = g.Readings[TemperatureSlowdownC].Int()
-		return limit, temperature >= v-3
+		return limit, temperature >= v-slowdownMargin
 	}
 	margin, ok := g.Readings[TemperatureMarginC].Float()
-	return 0, ok && margin <= 3
+	return 0, ok && margin <= slowdownMargin
 }
 
 // appendXIDs appends a finding for each Xid error seen, however often.

@@ -11,7 +11,8 @@ func healthy() GPU {
 		UtilizationPercent: OfFloat(97), TemperatureC: OfFloat(61), TemperatureSlowdownC: OfFloat(89), TemperatureMarginC: OfFloat(26),
 		ThrottleReasons: OfMask(ThrottleIdle | ThrottleAppClocks | ThrottleSyncBoost | ThrottleDisplayClocks),
 		PersistenceMode: OfFlag(true), PCIeWidth: OfInt(16), PCIeWidthMax: OfInt(16), PCIeGeneration: OfInt(5), PCIeGenerationMax: OfInt(5),
-		FabricState: OfWord(3), ECCUncorrectedVolatile: OfInt(0), RetiredPagesPending: OfFlag(false), RowsRemapPending: OfFlag(false),
+		NVLinkLinksActive: OfInt(18), NVLinkErrors: OfInt(5), NVLinkReplays: OfInt(7), NVLinkRecoveries: OfInt(0),
+		ECCEnabled: OfFlag(true), ECCPending: OfFlag(false), FabricState: OfWord(3), ECCUncorrectedVolatile: OfInt(0), RetiredPagesPending: OfFlag(false), RowsRemapPending: OfFlag(false),
 		RowsRemapFailed: OfFlag(false), RecoveryAction: OfWord(0),
 	} {
 		g.Readings[id] = r
@@ -43,19 +44,22 @@ func TestHealthRules(t *testing.T) {
 		{"hot, hardware", set(ThrottleReasons, OfMask(ThrottleHWThermal|ThrottleHWSlowdown)), "warning throttle_thermal SLOWED: too hot"},
 		{"brake", set(ThrottleReasons, OfMask(ThrottleHWPowerBrake|ThrottleHWSlowdown)), "warning throttle_brake SLOWED: hw brake"},
 		{"hardware", set(ThrottleReasons, OfMask(ThrottleHWSlowdown)), "warning throttle_brake SLOWED: hw brake"},
-		{"close to slowdown", set(TemperatureC, OfFloat(86)), "warning temperature 86°C, slows down at 89°C"},
+		{"close to slowdown", set(TemperatureC, OfFloat(86)), "warning temperature hot: slows down at 89°C"},
 		{"not so close", set(TemperatureC, OfFloat(85)), ""},
 		{"margin", func(g *GPU) {
 			g.Readings[TemperatureSlowdownC], g.Readings[TemperatureMarginC] = Unknown(NotSupported), OfFloat(3)
-		}, "warning temperature 61°C, close to slowing down"},
+		}, "warning temperature hot: close to slowing down"},
 		{"recovery", set(RecoveryAction, OfWord(1)), "critical recovery_action recovery: GPU reset needed"},
 		{"recovery, unknown", set(RecoveryAction, OfWord(42)), "critical recovery_action recovery: unknown_42"},
 		{"ecc", set(ECCUncorrectedVolatile, OfInt(2)), "critical ecc_uncorrected uncorrected ECC errors: 2"},
 		{"remap failed", set(RowsRemapFailed, OfFlag(true)), "critical remap_failed row remapping failed"},
 		{"remap pending", set(RowsRemapPending, OfFlag(true)), "warning remap_pending row remap pending; reset to apply"},
 		{"retirement pending", set(RetiredPagesPending, OfFlag(true)), "warning retired_pending page retirement pending; reset to apply"},
-		{"fabric not started", set(FabricState, OfWord(1)), "warning fabric fabric not started"},
-		{"fabric in progress", set(FabricState, OfWord(2)), "warning fabric fabric not ready yet"},
+		{"ecc off pending", set(ECCPending, OfFlag(true)), "warning ecc_pending ECC off pending; reset to apply"},
+		{"ecc on pending", func(g *GPU) { set(ECCPending, OfFlag(true))(g); set(ECCEnabled, OfFlag(false))(g) },
+			"warning ecc_pending ECC on pending; reset to apply"},
+		{"fabric not started", set(FabricState, OfWord(1)), "warning fabric fabric not started; is the fabric manager running?"},
+		{"fabric in progress", set(FabricState, OfWord(2)), "warning fabric fabric not ready yet; is the fabric manager running?"},
 		{"no fabric", set(FabricState, OfWord(0)), ""},
 		{"fabric unknown", set(FabricState, OfWord(9)), "warning fabric fabric: unknown_9"},
 		{"persistence", set(PersistenceMode, OfFlag(false)), "info persistence_off persistence off"},
@@ -66,6 +70,18 @@ func TestHealthRules(t *testing.T) {
 			"critical gpu_lost lost: does not answer any more; reset or reboot"},
 		{"lost, xid", func(g *GPU) { g.State = Lost; xids(79, 13)(g) },
 			"critical gpu_lost lost: Xid 79, fell off the bus; reset or reboot|critical xid Xid 79, fell off the bus|info xid Xid 13, fault in a program's kernel"},
+		{"lost, but not because of that", func(g *GPU) {
+			g.State, g.StateSince = Lost, now
+			g.XIDs = []XID{{Time: now - 61e9, Code: 48}, {Time: now, Code: 13}}
+		}, "critical gpu_lost lost: does not answer any more; reset or reboot|critical xid Xid 48, double-bit ECC error|info xid Xid 13, fault in a program's kernel"},
+		{"lost because of that", func(g *GPU) {
+			g.State, g.StateSince = Lost, now
+			g.XIDs = []XID{{Time: now - 60e9, Code: 119}}
+		}, "critical gpu_lost lost: Xid 119, GPU system processor does not answer; reset or reboot|critical xid Xid 119, GPU system processor does not answer"},
+		{"lost long ago", func(g *GPU) { // before the program began
+			g.State, g.StateSince = Lost, now
+			g.XIDs = []XID{{Time: 1, Code: 79}}
+		}, "critical gpu_lost lost: Xid 79, fell off the bus; reset or reboot|critical xid Xid 79, fell off the bus"},
 		{"lost: old readings say nothing", func(g *GPU) { g.State = Lost; g.Readings[RowsRemapFailed] = OfFlag(true) },
 			"critical gpu_lost lost: does not answer any more; reset or reboot"},
 		{"reset", func(g *GPU) { g.State = Lost; g.StateErr.Name = "NVML_ERROR_RESET_REQUIRED" }, "critical reset_required lost: reset required"},
@@ -133,6 +149,56 @@ func TestHealthOfTheLink(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestHealthOfNVLink goes through refreshes, five seconds apart.
+func TestHealthOfNVLink(t *testing.T) {
+	type refresh struct {
+		active                      int64
+		errors, replays, recoveries Reading
+		want                        string
+	}
+	unknown := Unknown(NotSupported)
+	n := func(v int64) Reading { return OfInt(v) }
+	const rising = "warning nvlink_errors NVLink errors rising: "
+	for name, refreshes := range map[string][]refresh{
+		"counts from before":   {{18, n(5), n(6), n(7), ""}, {18, n(5), n(6), n(7), ""}},
+		"replays":              {{18, n(5), n(6), n(7), ""}, {18, n(5), n(8), n(7), rising + "8 replays"}, {18, n(5), n(8), n(7), rising + "8 replays"}},
+		"all":                  {{18, n(0), n(0), n(0), ""}, {18, n(1), n(2), n(3), rising + "1 broken packets, 2 replays, 3 recoveries"}},
+		"began anew":           {{18, n(9), n(9), n(9), ""}, {18, n(0), n(0), n(0), ""}, {18, n(0), n(1), n(0), rising + "1 replays"}},
+		"a link came":          {{17, n(0), n(0), n(0), ""}, {18, n(9), n(9), n(9), ""}, {18, n(9), n(9), n(9), ""}},
+		"unknown in between":   {{18, n(0), n(0), n(0), ""}, {18, unknown, unknown, unknown, ""}, {18, n(0), unknown, n(2), rising + "2 recoveries"}},
+		"nothing known of any": {{0, unknown, unknown, unknown, ""}, {0, unknown, unknown, unknown, ""}},
+	} {
+		var tracker HealthTracker
+		for i, r := range refreshes {
+			g := healthy()
+			g.Refreshed = int64(1+5*i) * 1e9
+			g.Readings[NVLinkLinksActive] = OfInt(r.active)
+			g.Readings[NVLinkErrors], g.Readings[NVLinkReplays], g.Readings[NVLinkRecoveries] = r.errors, r.replays, r.recoveries
+			for range 3 { // a refresh may be published several times
+				got := ""
+				for _, h := range tracker.Assess(&g, g.Refreshed) {
+					got += fmt.Sprintf("%s %s %s", h.Level, h.Code, h.Text)
+				}
+				if got != r.want {
+					t.Errorf("%s, refresh %d: %q, want %q", name, i, got, r.want)
+				}
+			}
+		}
+	}
+	// The warning lasts a minute.
+	var tracker HealthTracker
+	g := healthy()
+	for i, at := range []int64{0, 5, 64, 65, 66} {
+		g.Refreshed = (1 + at) * 1e9
+		if at == 5 {
+			g.Readings[NVLinkRecoveries] = OfInt(1)
+		}
+		if got := len(tracker.Assess(&g, g.Refreshed)) == 1; got != (i >= 1 && at <= 65) {
+			t.Errorf("after %d s: %v", at, got)
 		}
 	}
 }

@@ -52,8 +52,12 @@ const (
 	NVLinkTxBytesPerSecond
 	NVLinkRxBytesPerSecond
 	NVLinkLinksActive
+	NVLinkErrors
+	NVLinkReplays
+	NVLinkRecoveries
 	FabricState
 	ECCEnabled
+	ECCPending
 	ECCUncorrectedVolatile
 	ECCCorrectedVolatile
 	ECCUncorrectedAggregate
@@ -152,8 +156,12 @@ var readingInfos = [NumReadings]ReadingInfo{
 	NVLinkTxBytesPerSecond:   {"nvlink_tx_bytes_per_second", "NVLink ←", "bytes/s", "nvmlGpmMetricsGet, nvmlDeviceGetFieldValues", nil, Number},
 	NVLinkRxBytesPerSecond:   {"nvlink_rx_bytes_per_second", "NVLink →", "bytes/s", "nvmlGpmMetricsGet, nvmlDeviceGetFieldValues", nil, Number},
 	NVLinkLinksActive:        {"nvlink_links_active", "NVLink links", "", "nvmlDeviceGetNvLinkState", nil, Integer},
+	NVLinkErrors:             {"nvlink_errors", "NVLink errors", "", "nvmlDeviceGetFieldValues, nvmlDeviceGetNvLinkErrorCounter", nil, Integer},
+	NVLinkReplays:            {"nvlink_replays", "NVLink replays", "", "nvmlDeviceGetFieldValues, nvmlDeviceGetNvLinkErrorCounter", nil, Integer},
+	NVLinkRecoveries:         {"nvlink_recoveries", "NVLink recoveries", "", "nvmlDeviceGetFieldValues, nvmlDeviceGetNvLinkErrorCounter", nil, Integer},
 	FabricState:              {"fabric_state", "fabric", "", "nvmlDeviceGetGpuFabricInfoV", fabricStates, Word},
 	ECCEnabled:               {"ecc_enabled", "ECC", "", "nvmlDeviceGetEccMode", nil, Flag},
+	ECCPending:               {"ecc_pending", "ECC change pending", "", "nvmlDeviceGetEccMode", nil, Flag},
 	ECCUncorrectedVolatile:   {"ecc_uncorrected_volatile", "ECC uncorrected now", "", "nvmlDeviceGetTotalEccErrors", nil, Integer},
 	ECCCorrectedVolatile:     {"ecc_corrected_volatile", "ECC corrected now", "", "nvmlDeviceGetTotalEccErrors", nil, Integer},
 	ECCUncorrectedAggregate:  {"ecc_uncorrected_aggregate", "ECC uncorrected ever", "", "nvmlDeviceGetTotalEccErrors", nil, Integer},

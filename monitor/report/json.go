@@ -508,6 +508,8 @@ func (w *writer) xids(o *object, g *monitor.GPU) {
 		w.time("time", time.Unix(0, x.Time))
 		w.int("code", int64(x.Code))
 		w.text("source", x.Source)
+		w.idOrNull("gpu_instance_id", x.GPUInstanceID)
+		w.idOrNull("compute_instance_id", x.ComputeInstanceID)
 		w.close('}')
 	}
 	w.close(']')

@@ -58,14 +58,14 @@ var (
 		performance_state throttle_reasons persistence_mode compute_mode
 		pcie_generation pcie_generation_max pcie_width pcie_width_max
 		pcie_tx_bytes_per_second pcie_rx_bytes_per_second pcie_replays
-		nvlink_tx_bytes_per_second nvlink_rx_bytes_per_second nvlink_links_active fabric_state
-		ecc_enabled ecc_uncorrected_volatile ecc_corrected_volatile ecc_uncorrected_aggregate ecc_corrected_aggregate
+		nvlink_tx_bytes_per_second nvlink_rx_bytes_per_second nvlink_links_active nvlink_errors nvlink_replays nvlink_recoveries fabric_state
+		ecc_enabled ecc_pending ecc_uncorrected_volatile ecc_corrected_volatile ecc_uncorrected_aggregate ecc_corrected_aggregate
 		retired_pages retired_pages_pending rows_remapped rows_remap_pending rows_remap_failed recovery_action
 		xids mig_enabled mig_devices health processes processes_state processes_age_seconds ages unavailable errors provenance`)
 	processKeys = words(`pid start_time start_ticks name command user types gpu_memory_bytes sm_percent encoder_percent decoder_percent
 		gpu_instance_id compute_instance_id cpu_percent host_memory_bytes container job namespace unavailable provenance`)
 	smallKeys = map[string][]string{
-		"fans": words("index percent rpm target_percent"), "xids": words("time code source"), "health": words("code level text"),
+		"fans": words("index percent rpm target_percent"), "xids": words("time code source gpu_instance_id compute_instance_id"), "health": words("code level text"),
 		"rails": words("name power_mw scope"), "engines": words("name percent"), "warnings": words("code text"),
 		"container": words("runtime id pod_uid"), "job": words("scheduler id step"),
 	}
@@ -253,7 +253,7 @@ func check(t *testing.T, b []byte) *node {
 
 func TestJSONOfRandomSnapshots(t *testing.T) {
 	gpus, processes := 0, 0
-	for seed := range uint64(200) {
+	for seed := range uint64(400) {
 		n := check(t, AppendJSON(nil, random(seed)))
 		for _, g := range n.nodes("gpus") {
 			gpus++
@@ -320,7 +320,8 @@ func rich() *monitor.Snapshot {
 			monitor.PersistenceMode: monitor.OfFlag(true), monitor.ComputeMode: monitor.OfWord(3), monitor.PCIeGeneration: monitor.OfInt(5),
 			monitor.PCIeGenerationMax: monitor.OfInt(5), monitor.PCIeWidth: monitor.OfInt(16), monitor.PCIeWidthMax: monitor.OfInt(16),
 			monitor.PCIeTxBytesPerSecond: monitor.OfFloat(20.49e9), monitor.PCIeRxBytesPerSecond: monitor.OfFloat(40.99e9),
-			monitor.NVLinkLinksActive: monitor.OfInt(18), monitor.FabricState: monitor.OfWord(3), monitor.ECCEnabled: monitor.OfFlag(true),
+			monitor.NVLinkLinksActive: monitor.OfInt(18), monitor.NVLinkErrors: monitor.OfInt(0), monitor.NVLinkReplays: monitor.OfInt(3), monitor.NVLinkRecoveries: monitor.OfInt(1), monitor.ECCPending: monitor.OfFlag(false),
+			monitor.FabricState: monitor.OfWord(3), monitor.ECCEnabled: monitor.OfFlag(true),
 			monitor.RowsRemapPending: monitor.OfFlag(false), monitor.RecoveryAction: monitor.OfWord(0), monitor.MIGEnabled: monitor.OfFlag(false),
 		} {
 			g.Readings[id] = read(r)
@@ -372,7 +373,7 @@ func rich() *monitor.Snapshot {
 	g = &s.GPUs[2]
 	g.State, g.StateSince, g.StateReason, g.Refreshed = monitor.Lost, now-14e9, "GPU is lost", now-14e9
 	g.StateErr = monitor.CallError{Function: "nvmlDeviceGetUtilizationRates", Name: "NVML_ERROR_GPU_IS_LOST", Code: 15}
-	g.XIDs = []monitor.XID{{Time: now - 14e9, Code: 79, Source: "event"}}
+	g.XIDs = []monitor.XID{{Time: now - 14e9, Code: 79, Source: "event", GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None}}
 	g.Health = []monitor.Health{{Code: "gpu_lost", Text: "lost: Xid 79, fell off the bus; reset or reboot", Level: monitor.Critical},
 		{Code: "xid", Text: "Xid 79, fell off the bus", Level: monitor.Critical}}
 	g.Processes = []monitor.Process{process(1, "x", "x", "x", 1)}
