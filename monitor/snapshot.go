@@ -93,9 +93,11 @@ type Fan struct {
 
 // XID is an Xid error that was seen.
 type XID struct {
-	Time   int64 // ns since 1970
-	Code   int
-	Source string // event or kernel_log
+	Time              int64 // ns since 1970
+	Code              int
+	Source            string // event or kernel_log
+	GPUInstanceID     int    // None where it is about the whole GPU
+	ComputeInstanceID int    // likewise
 }
 
 // Level is how much a health finding matters.

@@ -13,12 +13,14 @@ import (
 type Source interface {
 	// Name is the word used in GPU.Sources.
 	Name() string
-	// Open makes the source ready, or ready again after Close. Its error is an
-	// *OpenError.
+	// Open makes the source ready, or opens it anew. Its error is an *OpenError;
+	// CauseChanged asks for another Open at once.
 	Open() error
 	// Driver describes the driver once Open has succeeded.
 	Driver() Driver
-	// Devices lists the devices without opening any of them.
+	// Devices lists the devices without opening any of them: those that are lost
+	// too, in the driver's order. It may be called again and again and disturbs
+	// nobody; its error says that the source must be opened anew.
 	Devices() ([]Device, error)
 	// Read opens the device where that was not done, and reads what is wanted
 	// of it, one call a reading or group, each handed to sink as it comes.
@@ -31,7 +33,7 @@ type Source interface {
 
 // Device is a device before it was opened.
 type Device struct {
-	Key   string // names the device within its source until the source is closed
+	Key   string // names the device within its source for as long as the program runs
 	Index int    // the driver's, None when it has none
 }
 
@@ -51,6 +53,8 @@ type Sink interface {
 	State(s State, blocked Reason, why string, err CallError)
 	Reading(id ReadingID, r Reading)
 	Fans(fans []Fan, st Status)
+	// XIDs alone may be called from other goroutines, and after Read has
+	// returned, so that an error is told while a call hangs because of it.
 	XIDs(xids []XID, st Status)
 	MIG(instances []GPU, st Status)
 	Processes(list []Process, st Status)
@@ -69,6 +73,7 @@ const (
 	CauseNoSuchGPU             // what was asked for is not there
 	CauseNoPermission
 	CauseTimeout // no answer within the deadline
+	CauseChanged // the devices are not the same any more: open the source again at once
 )
 
 // Final reports whether waiting cannot help.

@@ -29,6 +29,8 @@ func (s *Snapshot) Unread() *OpenError {
 		e.Hint = "see who may open /dev/nvidia0 and the like, and whether a container or a cgroup forbids it"
 	case first.State == Initialising:
 		e.Hint = "give it more time (--timeout), or see whether nvidia-smi answers, and what dmesg says"
+	case s.Waiting != "": // the source knows more
+		e.What, e.Code, e.Hint = s.Waiting, "", s.WaitingHint
 	default:
 		e.Hint = "see whether nvidia-smi works, and what dmesg says of the driver"
 	}

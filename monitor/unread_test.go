@@ -35,3 +35,13 @@ func TestUnread(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadAsTheSourceSaysIt: an error that says nothing is told as the source
+// understands it.
+func TestUnreadAsTheSourceSaysIt(t *testing.T) {
+	failed := GPU{State: Unavailable, Blocked: DriverError, StateReason: "cannot be opened: unknown error", StateErr: CallError{Name: "NVML_ERROR_UNKNOWN", Code: 999}}
+	e := (&Snapshot{GPUs: []GPU{failed}, Waiting: "this container has lost its GPUs: NVML_ERROR_UNKNOWN", WaitingHint: "restart the container"}).Unread()
+	if e == nil || e.Error() != "this container has lost its GPUs: NVML_ERROR_UNKNOWN" || e.Hint != "restart the container" {
+		t.Errorf("%+v", e)
+	}
+}

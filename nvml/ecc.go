@@ -8,7 +8,8 @@ import "nvtop-lite/nvml/gen"
 func (d Device) EccMode() (current, pending bool, err error) {
 	a, b, err := getPair(d, gen.FnDeviceGetEccMode, (*gen.Library).DeviceGetEccMode)
 	current, err = d.flag(gen.FnDeviceGetEccMode, uint32(a), err)
-	return current, b == 1, err
+	pending, err = d.flag(gen.FnDeviceGetEccMode, uint32(b), err)
+	return current && err == nil, pending && err == nil, err
 }
 
 // MemoryErrorType is a kind of memory error.

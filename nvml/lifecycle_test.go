@@ -130,6 +130,11 @@ func TestOpenTriesTheNext(t *testing.T) {
 	if lib.Path() != good.Path() {
 		t.Error(lib.Path())
 	}
+	tried := lib.Attempts()
+	if last := len(list); len(tried) != last+1 || tried[last].Err != nil || tried[last].File != good.Path() ||
+		!errors.Is(tried[0].Err, fs.ErrNotExist) || tried[0].File != "" || !errors.Is(tried[1].Err, nvml.ErrDriverNotLoaded) || tried[1].File != broken.Path() {
+		t.Errorf("%+v", tried)
+	}
 }
 
 // TestLoaderSearch starts itself with a library where the system's loader finds
@@ -343,6 +348,26 @@ func TestTrace(t *testing.T) {
 	_, _ = d.Library().DriverVersion()
 	if calls := r.take(); len(calls) != 1 || calls[0].Device != -1 {
 		t.Errorf("%+v", calls)
+	}
+}
+
+// lackRecorder hears of missing functions, too.
+type lackRecorder struct {
+	recorder
+	lacks []nvml.Call
+}
+
+func (r *lackRecorder) Lacks(c nvml.Call) { r.lacks = append(r.lacks, c) }
+
+func TestTraceOfMissingFunctions(t *testing.T) {
+	r := &lackRecorder{}
+	_, d := device(t, "450", "gpus 1\n", nvml.Options{Trace: r})
+	r.lacks = nil
+	if _, err := d.MemoryInfo(); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.lacks) != 1 || r.lacks[0].Function.String() != "nvmlDeviceGetMemoryInfo_v2" || r.lacks[0].Return != nvml.ErrFunctionNotFound || r.lacks[0].Device != 0 || r.lacks[0].ID != 0 {
+		t.Errorf("%+v", r.lacks)
 	}
 }
 

@@ -301,6 +301,11 @@ func (c *card) reading(id monitor.ReadingID, m *moment) monitor.Reading {
 			return none
 		}
 		return monitor.OfInt(c.links)
+	case monitor.NVLinkErrors, monitor.NVLinkReplays, monitor.NVLinkRecoveries:
+		if c.links == 0 {
+			return none
+		}
+		return monitor.OfInt(0)
 	case monitor.FabricState:
 		if c.links == 0 {
 			return none
@@ -308,6 +313,8 @@ func (c *card) reading(id monitor.ReadingID, m *moment) monitor.Reading {
 		return monitor.OfWord(3)
 	case monitor.ECCEnabled:
 		return ecc(monitor.OfFlag(true))
+	case monitor.ECCPending:
+		return ecc(monitor.OfFlag(false))
 	case monitor.ECCUncorrectedVolatile, monitor.ECCCorrectedVolatile, monitor.ECCUncorrectedAggregate:
 		return ecc(monitor.OfInt(0))
 	case monitor.ECCCorrectedAggregate:

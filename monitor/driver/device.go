@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,27 +9,33 @@ import (
 	"time"
 
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/host"
 	"nvtop-lite/nvml"
 )
 
 const maxBackOff = 30 * time.Second // between tries to open a GPU that could not be opened
 
 // device is one GPU of the driver. Its fields belong to the goroutine that
-// reads it, but for the sink and for closing.
+// reads it, but for the sink, the session and what others may see.
 type device struct {
-	src    *Source
-	tracer *tracer
-	lib    *nvml.Library
-	index  int                          // by which the source knows it
-	sink   atomic.Pointer[monitor.Sink] // of the refresh in progress
+	src  *Source
+	key  string
+	sink atomic.Pointer[monitor.Sink] // of the refresh in progress
+	held atomic.Pointer[session]      // of which it has a handle, or is taking one
+	seen standing                     // belongs to Source.mu
 
-	mu      sync.Mutex             // held during a refresh
-	closing atomic.Pointer[func()] // set: give everything back, then call this
+	doubt atomic.Bool // another GPU has its index: its handle may be stale
+	xid   xidState
 
-	id      monitor.Identity // kept while the GPU is lost
-	retryAt time.Time        // when to try to open it again
-	backOff time.Duration    // 0 while all is well
-	handle  handle
+	mu       sync.Mutex       // held during a refresh
+	id       monitor.Identity // kept while the GPU is lost
+	address  string           // on the bus, "" where it is not known
+	borrowed bool             // UUID and name come from files
+	newcomer bool             // it may be a GPU that is known already
+	sleptAt  time.Time        // when it was seen asleep last
+	retryAt  time.Time        // when to try to open it again
+	backOff  time.Duration    // 0 while all is well
+	handle   handle
 }
 
 // handle is what a device keeps for as long as its handle is good.
@@ -45,6 +52,8 @@ type handle struct {
 	suspects   []string // the functions that said the GPU is lost since the last answer
 	suspicion  error    // what the last of them said
 
+	watched *nvml.EventSet // that tells of its Xid errors
+
 	gpm      gpmState
 	pcie     pcieState
 	nvlink   nvlinkState
@@ -58,9 +67,9 @@ type handle struct {
 	before   time.Time // when the refresh before this one began
 }
 
-func newDevice(s *Source, t *tracer, lib *nvml.Library, index int) *device {
+func newDevice(s *Source, key string, index int) *device {
 	return &device{
-		src: s, tracer: t, lib: lib, index: index, handle: newHandle(),
+		src: s, key: key, handle: newHandle(),
 		id: monitor.Identity{Index: index, GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None},
 	}
 }
@@ -73,87 +82,224 @@ func newHandle() handle {
 func (d *device) read(want monitor.Want, sink monitor.Sink) {
 	d.mu.Lock()
 	defer d.leave()
-	if d.closing.Load() != nil {
-		return
-	}
 	d.sink.Store(&sink)
-	defer d.sink.Store(nil)
-	now := d.src.now()
-	if !d.handle.open {
-		if now.Before(d.retryAt) {
-			return
-		}
-		if err := d.take(sink); err != nil {
-			d.failed(err, sink, now)
-			return
-		}
+	if want.HasGroup(monitor.GroupXIDs) {
+		d.knowXIDs(sink) // also those of a GPU that is asleep or lost
+		defer d.knowXIDs(sink)
 	}
-	h := &d.handle
-	r := round{device: d, handle: h, dev: h.dev.In(h.session), sink: sink, now: now, gap: now.Sub(h.before)}
-	h.before = now
-	if lost := r.run(want); lost != nil {
-		d.free()
-		d.handle = newHandle()
-		d.failed(lost, sink, now)
+	now := d.src.now()
+	d.stand(func(st *standing) {
+		d.src.reads++
+		st.reads = [3]int64{d.src.reads, st.reads[0], st.reads[1]}
+		st.since, d.address = now, st.address
+	})
+	sparing := d.src.sparing()
+	if sparing {
+		if d.spare(sink, now) {
+			return
+		}
+		want = want.With(monitor.GroupProcesses) // to know whether it could sleep
+	}
+	x, err := d.src.use(sink)
+	switch {
+	case err != nil:
+		d.unopened(err, sink)
+		return
+	case x == nil:
 		return
 	}
-	d.backOff = 0
+	d.stand(func(st *standing) {
+		if st.asleep = false; st.tried != x { // a new session is a new chance
+			st.tried, st.gone = nil, nil
+			d.retryAt = time.Time{}
+		}
+	})
+	for taken := false; ; taken = true {
+		if d.doubt.Swap(false) || d.held.Load() != x {
+			d.drop()
+			if now.Before(d.retryAt) || !x.hold() {
+				return
+			}
+			d.held.Store(x)
+			if err := d.take(x, sparing, sink); err != nil {
+				d.drop()
+				d.failed(x, err, sink, now)
+				return
+			}
+			taken = true
+		}
+		h := &d.handle
+		r := round{device: d, handle: h, dev: h.dev.In(h.session), sink: sink, now: now, gap: now.Sub(h.before)}
+		h.before = now
+		err := r.run(want)
+		if err == nil {
+			d.well(x, sparing && r.unused(), now)
+			return
+		}
+		d.drop()
+		if taken || code(err) != nvml.ErrInvalidArgument { // that is what a stale handle gives
+			d.failed(x, err, sink, now)
+			return
+		}
+	}
+}
+
+// well tells others that the device answers.
+func (d *device) well(x *session, unused bool, now time.Time) {
+	d.backOff, d.newcomer = 0, false
+	if d.address == "" && d.id.PCIBusID.Known() {
+		d.address = host.PCIAddress(d.id.PCIBusID.Value)
+	}
+	d.stand(func(st *standing) {
+		st.uuid, st.index, st.address = d.id.UUID.Value, d.id.Index, d.address
+		st.tried, st.holds, st.gone = x, x, nil
+		if !unused {
+			st.idleSince = time.Time{}
+		} else if st.idleSince.IsZero() {
+			st.idleSince = now
+		}
+	})
+	if unused {
+		d.src.rest(now)
+	}
 }
 
 // take takes a handle: by UUID where the GPU is known, since its index may have
-// changed, and another GPU may have it now.
-func (d *device) take(sink monitor.Sink) (err error) {
+// changed, and another GPU may have it now. Where GPUs sleep it is taken by the
+// address: a search would wake others.
+func (d *device) take(x *session, sparing bool, sink monitor.Sink) error {
 	h := &d.handle
-	if d.id.UUID.Known() {
-		// Whose call this is the tracer cannot tell.
-		sink.Call("nvmlDeviceGetHandleByUUID")
-		h.dev, err = d.lib.DeviceByUUID(d.id.UUID.Value)
+	var dev nvml.Device
+	var err error
+	// Whose call a search is the tracer cannot tell.
+	switch {
+	case sparing && d.address != "":
+		sink.Call("nvmlDeviceGetHandleByPciBusId_v2")
+		dev, err = x.lib.DeviceByPCIBusID(d.address)
 		sink.Call("")
-		if err == nil && h.dev.Index() >= 0 {
-			d.id.Index = h.dev.Index()
+		if err == nil && d.id.UUID.Known() {
+			var uuid string
+			if uuid, err = dev.UUID(); err == nil && uuid != d.id.UUID.Value && !d.borrowed {
+				// Another card is in its place.
+				d.stand(func(st *standing) { st.address, d.address = "", "" })
+				err = &nvml.Error{Function: "nvmlDeviceGetHandleByPciBusId_v2", Device: -1, Return: nvml.ErrNotFound}
+			}
 		}
-	} else {
-		d.tracer.owners.Store(d.index, d)
-		h.dev, err = d.lib.Device(d.index)
+	case d.id.UUID.Known() && !d.borrowed:
+		sink.Call("nvmlDeviceGetHandleByUUID")
+		dev, err = x.lib.DeviceByUUID(d.id.UUID.Value)
+		sink.Call("")
+		if code(err) == nvml.ErrNotFound {
+			d.ask(x)
+		}
+	default:
+		x.tracer.owners.Store(d.id.Index, d)
+		dev, err = x.lib.Device(d.id.Index)
+	}
+	if err == nil && d.newcomer {
+		uuid, _ := dev.UUID()
+		if other := d.src.owner(uuid, d); uuid != "" && other != nil {
+			d.src.dismiss(d, other)
+			return errDismissed
+		}
 	}
 	if err != nil {
 		return err
 	}
-	h.dev.Forget()
-	d.tracer.owners.Store(h.dev.Index(), d)
-	h.session = d.lib.NewSession()
-	h.open = true
+	if d.borrowed {
+		d.id.UUID, d.id.Name, d.borrowed = monitor.Text{}, monitor.Text{}, false
+	}
+	for _, t := range d.texts() {
+		if t.Reason == monitor.Asleep {
+			*t = monitor.Text{}
+		}
+	}
+	if dev.Index() >= 0 {
+		d.id.Index = dev.Index()
+		if before, ok := x.tracer.owners.Swap(d.id.Index, d); ok && before != d {
+			before.(*device).doubt.Store(true)
+		}
+	}
+	dev.Forget()
+	h.dev, h.session, h.open = dev, x.lib.NewSession(), true
 	return nil
 }
 
+// errDismissed says that the device is another one.
+var errDismissed = errors.New("known already")
+
+// ask asks who has the number of a GPU that is not found any more, unless that
+// is known.
+func (d *device) ask(x *session) {
+	index := d.id.Index
+	if owner, ok := x.tracer.owners.Load(index); ok && owner != d || index == monitor.None {
+		return
+	}
+	dev, err := x.lib.Device(index)
+	if err != nil {
+		return
+	}
+	if uuid, err := dev.UUID(); err == nil && uuid != "" && uuid != d.id.UUID.Value {
+		d.id.Index = monitor.None
+		d.stand(func(st *standing) { st.index = monitor.None })
+		d.src.welcome(index, uuid)
+	}
+}
+
 // failed tells that the device cannot be read, and when it is tried again.
-func (d *device) failed(err error, sink monitor.Sink, now time.Time) {
+func (d *device) failed(x *session, err error, sink monitor.Sink, now time.Time) {
+	if err == errDismissed {
+		return
+	}
 	why, call := failure(err)
 	d.backOff = min(max(2*d.backOff, time.Second), maxBackOff)
 	d.retryAt = now.Add(d.backOff - slack)
 	lost := isLost(err)
 	if d.id.UUID.Known() {
 		switch code(err) {
-		case nvml.ErrNotFound, nvml.ErrInvalidArgument, nvml.ErrUnknown:
+		case nvml.ErrNotFound, nvml.ErrInvalidArgument, nvml.ErrUnknown, nvml.ErrTimeout:
 			lost = true // it was there
 		}
-		if owner, ok := d.tracer.owners.Load(d.id.Index); ok && owner != d {
+		if owner, ok := x.tracer.owners.Load(d.id.Index); ok && owner != d {
 			d.id.Index = monitor.None // its number was taken
 		}
-	} else {
-		none := monitor.Text{Reason: why, Err: call}
-		for _, t := range d.texts() {
-			if !t.Known() {
-				*t = none
-			}
-		}
 	}
+	d.stand(func(st *standing) {
+		st.index, st.tried, st.holds, st.gone, st.idleSince = d.id.Index, x, nil, nil, time.Time{}
+		if isGone(err) {
+			st.gone = err
+		}
+	})
+	d.unknown(monitor.Text{Reason: why, Err: call})
 	sink.Identity(d.id)
 	if lost {
 		sink.State(monitor.Lost, monitor.Known, code(err).Error(), call)
 		return
 	}
-	sink.State(monitor.Unavailable, why, "cannot be opened: "+code(err).Error(), call)
+	text := "cannot be opened: "
+	if isWhole(err) {
+		text = "the driver does not answer: "
+	}
+	sink.State(monitor.Unavailable, why, text+code(err).Error(), call)
+}
+
+// unopened tells that NVML cannot be initialised.
+func (d *device) unopened(err error, sink monitor.Sink) {
+	d.unknown(monitor.UnknownText(monitor.DriverError))
+	sink.Identity(d.id)
+	sink.State(monitor.Unavailable, monitor.DriverError, err.Error(), monitor.CallError{})
+}
+
+// unknown gives what is not known of the identity its reason.
+func (d *device) unknown(none monitor.Text) {
+	if d.id.UUID.Known() {
+		return
+	}
+	for _, t := range d.texts() {
+		if !t.Known() {
+			*t = none
+		}
+	}
 }
 
 // texts are the parts of the identity that are asked of the driver.
@@ -161,37 +307,38 @@ func (d *device) texts() [5]*monitor.Text {
 	return [5]*monitor.Text{&d.id.UUID, &d.id.PCIBusID, &d.id.Name, &d.id.Architecture, &d.id.Serial}
 }
 
-// free gives back what the driver keeps for the device.
-func (d *device) free() {
+// drop gives the handle back, and what the driver keeps for it.
+func (d *device) drop() {
+	x := d.held.Load()
+	if x == nil {
+		return
+	}
 	d.handle.gpm.free()
 	d.handle.mig.free()
+	d.handle = newHandle()
+	d.held.Store(nil)
+	d.stand(func(st *standing) { st.holds = nil })
+	x.release()
 }
 
-// close gives everything back and calls done: at once, or when the refresh in
-// progress ends. It does not wait.
-func (d *device) close(done func()) {
-	d.closing.Store(&done)
-	d.tryClose()
-}
-
-func (d *device) tryClose() {
-	if !d.mu.TryLock() {
+// tryRelease gives back what is held of a session that is over: now, or when the
+// refresh in progress ends. It does not wait.
+func (d *device) tryRelease() {
+	if x := d.held.Load(); x == nil || !x.isOver() || !d.mu.TryLock() {
 		return // the refresh in progress will
 	}
 	defer d.mu.Unlock()
-	if done := d.closing.Load(); done != nil && d.handle.due != nil {
-		d.free()
-		d.handle = handle{}
-		(*done)()
+	if x := d.held.Load(); x != nil && x.isOver() {
+		d.drop()
 	}
 }
 
 // leave ends a refresh.
 func (d *device) leave() {
+	d.sink.Store(nil)
+	d.stand(func(st *standing) { st.since = time.Time{} })
 	d.mu.Unlock()
-	if d.closing.Load() != nil {
-		d.tryClose()
-	}
+	d.tryRelease()
 }
 
 // identify asks what the device is, as far as that is not known. What fails in

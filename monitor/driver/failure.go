@@ -69,6 +69,26 @@ func name(r nvml.Return) string {
 // isLost says that the GPU is off the bus or needs a reset.
 func isLost(err error) bool { return err != nil && reason(code(err)) == monitor.GPULost }
 
+// isWhole says that the library cannot go on: it is not initialised any more, or
+// the driver behind it is gone or another.
+func isWhole(err error) bool {
+	switch code(err) {
+	case nvml.ErrUninitialized, nvml.ErrDriverNotLoaded, nvml.ErrLibRMVersionMismatch:
+		return true
+	}
+	return false
+}
+
+// isGone says that the GPU does not answer, and may answer a new handle or a new
+// initialisation: unlike one that may not be opened.
+func isGone(err error) bool {
+	switch code(err) {
+	case nvml.ErrUnknown, nvml.ErrTimeout, nvml.ErrNotFound, nvml.ErrInvalidArgument, nvml.ErrGPUNotFound:
+		return true
+	}
+	return isLost(err) || isWhole(err)
+}
+
 // isRefused says that the call was refused for good.
 func isRefused(err error) bool { return err != nil && reason(code(err)) == monitor.NotSupported }
 

@@ -261,9 +261,10 @@ var hanging = map[string]monitor.Want{
 	"nvmlDeviceGetProcessesUtilizationInfo":      monitor.Want{}.With(monitor.GroupProcesses, monitor.GroupProcessLoad),
 	"nvmlDeviceGetFieldValues":                   monitor.Of(monitor.PCIeTxBytesPerSecond, monitor.PCIeRxBytesPerSecond),
 	"nvmlDeviceGetMinorNumber":                   monitor.Of(monitor.Minor),
-	"nvmlDeviceGetNvLinkState":                   monitor.Of(monitor.NVLinkLinksActive),
+	"nvmlDeviceGetNvLinkState":                   monitor.Of(append(nvlinkErrorIDs[:], monitor.NVLinkLinksActive)...),
 	"nvmlDeviceGetGpuFabricInfo_v4":              monitor.Of(monitor.FabricState),
 	"nvmlDeviceGetTotalEccErrors":                monitor.Of(monitor.ECCUncorrectedVolatile),
+	"nvmlDeviceGetSupportedEventTypes":           monitor.Want{}.With(monitor.GroupXIDs),
 	"nvmlDeviceGetRemappedRows_v2":               monitor.Of(monitor.RowsRemapped, monitor.RowsRemapPending, monitor.RowsRemapFailed),
 }
 

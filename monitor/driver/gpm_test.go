@@ -176,7 +176,7 @@ func TestRatesOfCounters(t *testing.T) {
 func TestCounterPair(t *testing.T) {
 	src := New(Options{})
 	sink := newRecorder()
-	d := newDevice(src, &tracer{}, nil, 0)
+	d := newDevice(src, "0", 0)
 	at := time.Now()
 	var c counterPair
 	step := func(after time.Duration, tx, rx uint64, short bool) (string, string) {

@@ -16,13 +16,15 @@ const (
 	reprobe = time.Minute           // what was refused for good is tried again this seldom
 	slack   = 50 * time.Millisecond // a refresh this early counts as due
 
-	// lostStreak is how many functions must say that the GPU is lost, with no
-	// answer in between, before it is believed: one alone may be in error.
+	// lostStreak is how many functions must say that the GPU is lost, or the
+	// library at an end, with no answer in between, before it is believed: one
+	// alone may be in error.
 	lostStreak = 3
 
 	// unknownRound is how many calls of a refresh must fail without a cause, and
 	// none be answered, before it is given up: the driver says so, too, of GPUs
-	// that are gone, and of all of them in a container that was cut off.
+	// that are gone, of handles that are stale, and of all GPUs in a container
+	// that was cut off.
 	unknownRound = 5
 
 	// phases is over how many refreshes a second apart the slow queries are
@@ -79,11 +81,11 @@ func init() {
 		{monitor.Of(monitor.PCIeGeneration), slow, integer(monitor.PCIeGeneration, nvml.Device.CurrPcieLinkGeneration)},
 		{monitor.Of(monitor.PCIeWidth), slow, integer(monitor.PCIeWidth, nvml.Device.CurrPcieLinkWidth)},
 		{monitor.Of(monitor.PCIeReplays), slow, integer(monitor.PCIeReplays, nvml.Device.PcieReplayCounter)},
-		{monitor.Of(monitor.NVLinkLinksActive), slow, nvlinkLinks},
+		{monitor.Of(append(nvlinkErrorIDs[:], monitor.NVLinkLinksActive)...), slow, nvlinks},
 		{monitor.Of(monitor.FabricState), slow, fabric},
 		{monitor.Of(monitor.PersistenceMode), slow, flag(monitor.PersistenceMode, nvml.Device.PersistenceMode)},
 		{monitor.Of(monitor.ComputeMode), slow, computeMode},
-		{monitor.Of(monitor.ECCEnabled), slow, eccMode},
+		{monitor.Of(monitor.ECCEnabled, monitor.ECCPending), slow, eccMode},
 		{monitor.Of(monitor.ECCUncorrectedVolatile), slow, eccErrors(monitor.ECCUncorrectedVolatile, nvml.Uncorrected, nvml.Volatile)},
 		{monitor.Of(monitor.ECCCorrectedVolatile), slow, eccErrors(monitor.ECCCorrectedVolatile, nvml.Corrected, nvml.Volatile)},
 		{monitor.Of(monitor.ECCUncorrectedAggregate), slow, eccErrors(monitor.ECCUncorrectedAggregate, nvml.Uncorrected, nvml.Aggregate)},
@@ -92,6 +94,7 @@ func init() {
 		{monitor.Of(monitor.RetiredPagesPending), slow, flag(monitor.RetiredPagesPending, nvml.Device.RetiredPagesPendingStatus)},
 		{monitor.Of(monitor.RowsRemapped, monitor.RowsRemapPending, monitor.RowsRemapFailed), slow, remappedRows},
 		{monitor.Of(monitor.RecoveryAction), slow, recoveryAction},
+		{monitor.Want{}.With(monitor.GroupXIDs), always, xids},
 	}
 }
 
@@ -115,6 +118,7 @@ type round struct {
 
 	unknown int  // calls that failed without a cause
 	alive   bool // some call was answered
+	calm    bool // the load is 0
 
 	// The query in progress, and what it met.
 	gives    monitor.Want
@@ -131,6 +135,9 @@ func (r *round) run(want monitor.Want) error {
 	r.all, r.full = want == monitor.Everything, want
 	r.memOK = false
 	r.identify()
+	if want.HasGroup(monitor.GroupXIDs) {
+		r.knowXIDs(r.sink) // although a call may hang
+	}
 	if lost := r.lost(); lost != nil {
 		return lost
 	}
@@ -231,18 +238,25 @@ func (r *round) note(why monitor.Reason, err error) {
 		r.refused = true
 	case monitor.NoPermission:
 		r.denied = true
-	case monitor.DriverError:
-		if code(err) == nvml.ErrUnknown {
+	case monitor.Timeout, monitor.DriverError:
+		switch c := code(err); {
+		case isWhole(err):
+			r.suspect(err)
+		case c == nvml.ErrUnknown, c == nvml.ErrTimeout, c == nvml.ErrInvalidArgument:
 			r.unknown++
 			r.suspicion = err
 		}
 	case monitor.GPULost:
-		_, call := failure(err)
-		if !slices.Contains(r.suspects, call.Function) {
-			r.suspects = append(r.suspects, call.Function)
-		}
-		r.suspicion = err
+		r.suspect(err)
 	}
+}
+
+func (r *round) suspect(err error) {
+	_, call := failure(err)
+	if !slices.Contains(r.suspects, call.Function) {
+		r.suspects = append(r.suspects, call.Function)
+	}
+	r.suspicion = err
 }
 
 // give gives a reading its value, if it can be true. What cannot may have been
@@ -250,6 +264,10 @@ func (r *round) note(why monitor.Reason, err error) {
 func (r *round) give(id monitor.ReadingID, v monitor.Reading) {
 	r.answered = true
 	v = spans[id].check(v)
+	if id == monitor.UtilizationPercent {
+		load, ok := v.Float()
+		r.calm = ok && load == 0
+	}
 	if v.Reason == monitor.Implausible {
 		r.again = min(r.again, slow)
 	}

@@ -70,6 +70,10 @@ var feds = []fed{
 	{monitor.NVLinkTxBytesPerSecond, "gpm.61", absurd, "0 900000", ""},
 	{monitor.NVLinkRxBytesPerSecond, "gpm.60", absurd, "0 900000", ""},
 	{monitor.NVLinkLinksActive, "nvlink.0.state", "", "0 1", ""},
+	{monitor.NVLinkErrors, "nvlink.0.crcflit", "none -70 4294967295", "0 12 5000000000", ""},
+	{monitor.NVLinkReplays, "nvlink.0.replay", "none -70 4294967295", "0 12 5000000000", ""},
+	{monitor.NVLinkRecoveries, "nvlink.0.recovery", "none -70 4294967295", "0 12 5000000000", ""},
+	{monitor.ECCPending, "ecc.pending", absurd + " 2", "0 1", ""},
 	{monitor.ECCEnabled, "ecc.mode", absurd + " 2", "0 1", ""},
 	{monitor.ECCUncorrectedVolatile, "ecc.uncorrected.volatile", "none -70 4294967295", "0 12 5000000000", ""},
 	{monitor.ECCCorrectedVolatile, "ecc.corrected.volatile", "none -70 4294967295", "0 12 5000000000", ""},
@@ -91,6 +95,8 @@ func (f *fed) isOf(v float64) float64 {
 		return v * mib
 	case monitor.NVLinkLinksActive:
 		return v + 16 // of 18, one is down
+	case monitor.ECCPending:
+		return 1 - v // it is on now
 	}
 	return v
 }

@@ -147,6 +147,8 @@ type nvlinkState struct {
 	links    int               // how many there are; 0: not counted yet
 	states   []nvml.FieldValue // one a link
 	none     gate              // shut while the states cannot be read as fields
+	errors   []nvml.FieldValue // one a link and kind
+	noFields [len(nvlinkErrorFields)]gate
 }
 
 // nvlinkRates reads the traffic of all NVLinks: from GPM, else from counters.
@@ -177,33 +179,42 @@ func nvlinkRates(r *round) {
 
 const maxLinks = 64
 
-// nvlinkLinks counts the active NVLinks: link by link the first time, with one
-// call for all afterwards, where the driver has that.
-func nvlinkLinks(r *round) {
-	n := &r.nvlink
+// nvlinks counts the active NVLinks, and what goes wrong on them.
+func nvlinks(r *round) {
+	active, err := r.nvlink.count(r)
+	if err != nil {
+		why, call := failure(err)
+		if code(err) == nvml.ErrInvalidArgument {
+			why = monitor.NotSupported // it has no first link
+		}
+		r.note(why, err)
+		for _, id := range append(nvlinkErrorIDs[:], monitor.NVLinkLinksActive) {
+			r.sink.Reading(id, monitor.Failed(why, call))
+		}
+		return
+	}
+	r.give(monitor.NVLinkLinksActive, monitor.OfInt(int64(active)))
+	nvlinkErrors(r, active)
+}
+
+// count counts the active links: link by link the first time, with one call for all
+// afterwards, where the driver has that.
+func (n *nvlinkState) count(r *round) (active int, err error) {
 	if n.links > 0 && n.none.shut(r.now) == nil {
 		active, err := n.activeFields(r.dev)
 		if err == nil {
-			r.give(monitor.NVLinkLinksActive, monitor.OfInt(int64(active)))
-			return
+			return active, nil
 		}
 		n.none.note(err, r.now)
 	}
-	active, links := 0, 0
+	links := 0
 	for links < maxLinks {
 		up, err := r.dev.NvLinkState(uint32(links))
 		if past := code(err) == nvml.ErrInvalidArgument || isRefused(err); past && links > 0 {
 			break
-		} else if past {
-			// It has no first link.
-			_, call := failure(err)
-			r.refused = true
-			r.sink.Reading(monitor.NVLinkLinksActive, monitor.Failed(monitor.NotSupported, call))
-			return
 		}
 		if err != nil {
-			r.fail(err, monitor.NVLinkLinksActive)
-			return
+			return 0, err
 		}
 		links++
 		if up {
@@ -211,7 +222,7 @@ func nvlinkLinks(r *round) {
 		}
 	}
 	n.links = links
-	r.give(monitor.NVLinkLinksActive, monitor.OfInt(int64(active)))
+	return active, nil
 }
 
 // activeFields counts the links whose state field is 1.

@@ -207,8 +207,13 @@ func fabric(r *round) {
 }
 
 func eccMode(r *round) {
-	now, _, err := r.dev.EccMode()
-	r.take(monitor.ECCEnabled, monitor.OfFlag(now), err)
+	now, next, err := r.dev.EccMode()
+	if err != nil {
+		r.fail(err, monitor.ECCEnabled, monitor.ECCPending)
+		return
+	}
+	r.give(monitor.ECCEnabled, monitor.OfFlag(now))
+	r.give(monitor.ECCPending, monitor.OfFlag(now != next))
 }
 
 func eccErrors(id monitor.ReadingID, t nvml.MemoryErrorType, c nvml.EccCounter) func(*round) {

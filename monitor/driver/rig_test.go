@@ -100,22 +100,37 @@ type rig struct {
 // open opens a Source on a fake driver of a generation.
 func open(t testing.TB, generation, scenario string) *rig {
 	t.Helper()
-	fake := fakenvml.New(t, generation, scenario)
-	r := openOn(t, fake)
-	t.Cleanup(func() {
-		r.src.Close()
-		fake.WaitCalls("nvmlShutdown", 1)
-		for _, v := range fake.Violations() {
-			t.Errorf("the driver's rules were broken: %s", v)
-		}
-	})
-	return r
+	return openRoot(t, generation, scenario, "")
 }
 
 // openOn opens a Source that the caller closes.
-func openOn(t testing.TB, fake *fakenvml.Fake) *rig {
+func openOn(t testing.TB, fake *fakenvml.Fake) *rig { t.Helper(); return openAt(t, fake, "") }
+
+// openRoot is open with another root.
+func openRoot(t testing.TB, generation, scenario, root string) *rig {
 	t.Helper()
-	r := &rig{t: t, fake: fake, src: New(Options{Library: fake.Path()})}
+	fake := fakenvml.New(t, generation, scenario)
+	r := openAt(t, fake, root)
+	r.closeAtEnd()
+	return r
+}
+
+// closeAtEnd closes the Source when the test ends, and looks whether the driver's
+// rules were kept.
+func (r *rig) closeAtEnd() {
+	r.t.Cleanup(func() {
+		r.src.Close()
+		r.fake.WaitCalls("nvmlShutdown", 1)
+		for _, v := range r.fake.Violations() {
+			r.t.Errorf("the driver's rules were broken: %s", v)
+		}
+	})
+}
+
+// openAt opens a Source with another root that the caller closes.
+func openAt(t testing.TB, fake *fakenvml.Fake, root string) *rig {
+	t.Helper()
+	r := &rig{t: t, fake: fake, src: New(Options{Library: fake.Path(), Root: root})}
 	r.src.now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -307,8 +322,9 @@ func h100() values {
 		monitor.PCIeGeneration: 5, monitor.PCIeGenerationMax: 5, monitor.PCIeWidth: 16, monitor.PCIeWidthMax: 16,
 		monitor.PCIeTxBytesPerSecond: 150 << 20, monitor.PCIeRxBytesPerSecond: 450 << 20, monitor.PCIeReplays: 3,
 		monitor.NVLinkTxBytesPerSecond: 21000 << 20, monitor.NVLinkRxBytesPerSecond: 20000 << 20, monitor.NVLinkLinksActive: 17,
+		monitor.NVLinkErrors: 0, monitor.NVLinkReplays: 0, monitor.NVLinkRecoveries: 0,
 		monitor.FabricState: 3,
-		monitor.ECCEnabled:  true, monitor.ECCUncorrectedVolatile: 12, monitor.ECCCorrectedVolatile: 11,
+		monitor.ECCEnabled:  true, monitor.ECCPending: false, monitor.ECCUncorrectedVolatile: 12, monitor.ECCCorrectedVolatile: 11,
 		monitor.ECCUncorrectedAggregate: 14, monitor.ECCCorrectedAggregate: 13,
 		monitor.RetiredPages: noSupport, monitor.RetiredPagesPending: noSupport,
 		monitor.RowsRemapped: 5, monitor.RowsRemapPending: false, monitor.RowsRemapFailed: false,

@@ -19,8 +19,10 @@ import (
 
 // Options are what a Source needs.
 type Options struct {
-	Library string // this NVML library and no other; "" searches
-	Root    string // where the driver's traces are looked for; "" is /
+	Library string  // this NVML library and no other; "" searches
+	Root    string  // where the driver's traces are looked for; "" is /
+	Watch   Watcher // hears of every call; nil for none
+	Wake    bool    // do not spare sleeping GPUs
 }
 
 // Source is the monitor.Source of NVML.
@@ -30,14 +32,42 @@ type Source struct {
 	start time.Time
 
 	mu      sync.Mutex
-	lib     *nvml.Library
-	tracer  *tracer
+	turned  *sync.Cond // opening ended
+	opening bool       // NVML is being initialised
+	closed  bool       // not to be used, until Open
+	session *session   // nil while NVML is not initialised
+	before  *session   // the one that ended last
+	failure error      // why NVML is not initialised; nil where it is
 	drv     monitor.Driver
-	devices []*device // by index
+
+	devices []*device // all that were ever seen; the list is never altered
+	keys    int       // how many keys were given to devices
+	reads   int64     // refreshes so far
+	listed  bool      // count and names are those of this session
+	count   int       // GPUs of the driver
+	names   []string  // addresses of the GPUs that the driver has, where that is known
+
+	sleepers  map[string]bool // addresses of the GPUs that could sleep; nil for none
+	powerAt   time.Time       // when to look at that again
+	resting   bool            // NVML is not initialised, so that GPUs can sleep
+	restedAt  time.Time       // since when; zero: from the start
+	restFrom  time.Time       // not before
+	restPause time.Duration   // the last one after which none had fallen asleep
+
+	xids xidBook
+	turn chan struct{} // held by the one that waits for events
+	// mayWatch says that events may be waited for, which keeps GPUs awake: not
+	// while one of them could sleep.
+	mayWatch atomic.Bool
 }
 
 // New returns a Source that is not open yet.
-func New(o Options) *Source { return &Source{opts: o, now: time.Now, start: time.Now()} }
+func New(o Options) *Source {
+	s := &Source{opts: o, now: time.Now, start: time.Now(), turn: make(chan struct{}, 1), closed: true}
+	s.turned = sync.NewCond(&s.mu)
+	s.mayWatch.Store(true)
+	return s
+}
 
 // steady is a moment on the clock of Reading.At.
 func (s *Source) steady(t time.Time) int64 { return s.start.UnixNano() + int64(t.Sub(s.start)) }
@@ -56,27 +86,6 @@ func (s *Source) Driver() monitor.Driver {
 	return s.drv
 }
 
-// Open loads and initialises the library. Without a library of the caller's own
-// choice it first looks for a driver, since initialising NVML as root creates
-// device nodes.
-func (s *Source) Open() error {
-	if s.opts.Library == "" {
-		if found, _ := host.DriverInSight(s.opts.Root); !found {
-			return s.noDriver()
-		}
-	}
-	t := &tracer{}
-	lib, err := nvml.Open(nvml.Options{Path: s.opts.Library, Trace: t})
-	if err != nil {
-		return s.openError(err)
-	}
-	drv := describe(lib)
-	s.mu.Lock()
-	s.lib, s.tracer, s.drv, s.devices = lib, t, drv, nil
-	s.mu.Unlock()
-	return nil
-}
-
 // notLoaded says that there is no kernel driver.
 func notLoaded() *monitor.OpenError {
 	return &monitor.OpenError{
@@ -89,10 +98,19 @@ func notLoaded() *monitor.OpenError {
 // noDriver says which of two things is missing: the library too, or the kernel
 // driver alone, which may still come.
 func (s *Source) noDriver() error {
-	if err := nvml.Loadable(""); err != nil {
+	tried, err := nvml.Loadable("")
+	if err != nil {
 		return s.openError(err)
 	}
+	s.tell(nil, tried)
 	return notLoaded()
+}
+
+// tell tells the one who watches what libraries were tried.
+func (s *Source) tell(lib *nvml.Library, tried []nvml.Attempt) {
+	if s.opts.Watch != nil {
+		s.opts.Watch.Opened(lib, tried)
+	}
 }
 
 // openError says in two lines what an error of nvml.Open means.
@@ -101,6 +119,7 @@ func (s *Source) openError(err error) error {
 	if !errors.As(err, &open) {
 		return &monitor.OpenError{What: "NVML cannot be opened: " + oneLine(err.Error()), Hint: askDriver}
 	}
+	s.tell(nil, open.Attempts)
 	code := open.Return()
 	o := &monitor.OpenError{Code: name(code)}
 	var answered *nvml.Error
@@ -112,11 +131,7 @@ func (s *Source) openError(err error) error {
 		o = notLoaded()
 		o.Code = name(code)
 	case nvml.ErrLibRMVersionMismatch:
-		o.Cause, o.What = monitor.CauseVersionMismatch, "the NVML library and the kernel module are of different versions"
-		if v, err := host.KernelModuleVersion(s.opts.Root); err == nil {
-			o.What += " (the kernel module is " + v + ")"
-		}
-		o.Hint = "reboot, or unload and load the nvidia kernel modules, so that the new driver is used"
+		return s.mismatch(o)
 	case nvml.ErrNoPermission, nvml.ErrOperatingSystem:
 		o.Cause, o.What = monitor.CauseNoPermission, "the driver may not be used"
 		o.Hint = "see who may open /dev/nvidiactl and /dev/nvidia0, and whether a container or a cgroup forbids it"
@@ -124,6 +139,9 @@ func (s *Source) openError(err error) error {
 		o.Cause, o.What = monitor.CauseNoGPU, "the driver has no GPU"
 		o.Hint = "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"
 	default:
+		if code == nvml.ErrUnknown && host.Container(s.opts.Root) {
+			return s.cutOff(o)
+		}
 		o.What, o.Hint = "NVML cannot be initialised: "+code.Error(), askDriver
 		if s.opts.Library != "" {
 			o.What = "NVML (" + oneLine(open.Attempts[0].Path) + ") cannot be initialised: " + code.Error()
@@ -131,6 +149,23 @@ func (s *Source) openError(err error) error {
 			o.Tried = tried(open)
 		}
 	}
+	return o
+}
+
+// mismatch completes o where library and kernel module differ.
+func (s *Source) mismatch(o *monitor.OpenError) *monitor.OpenError {
+	o.Cause, o.What = monitor.CauseVersionMismatch, "the NVML library and the kernel module are of different versions"
+	if v, err := host.KernelModuleVersion(s.opts.Root); err == nil {
+		o.What += " (the kernel module is " + v + ")"
+	}
+	o.Hint = "reboot, or unload and load the nvidia kernel modules, so that the new driver is used"
+	return o
+}
+
+// cutOff completes o where in a container nothing but the unknown error comes.
+func (s *Source) cutOff(o *monitor.OpenError) *monitor.OpenError {
+	o.What = "this container has lost its GPUs, as after systemctl daemon-reload on the host; only restarting the container helps"
+	o.Hint = "restart the container; see the notes on this of the NVIDIA Container Toolkit for how to avoid it"
 	return o
 }
 
@@ -194,70 +229,21 @@ func describe(lib *nvml.Library) monitor.Driver {
 	return d
 }
 
-// Devices lists the GPUs without taking a handle of any.
-func (s *Source) Devices() ([]monitor.Device, error) {
-	s.mu.Lock()
-	lib, t := s.lib, s.tracer
-	s.mu.Unlock()
-	if lib == nil {
-		return nil, &monitor.OpenError{What: "NVML is not open"}
-	}
-	n, err := lib.DeviceCount()
-	if err != nil {
-		return nil, &monitor.OpenError{What: "the GPUs cannot be counted: " + code(err).Error(), Code: name(code(err)), Hint: askDriver}
-	}
-	list := make([]monitor.Device, n)
-	devices := make([]*device, n)
-	for i := range list {
-		list[i] = monitor.Device{Key: strconv.Itoa(i), Index: i}
-		devices[i] = newDevice(s, t, lib, i)
-	}
-	s.mu.Lock()
-	before := s.devices
-	s.devices = devices
-	s.mu.Unlock()
-	for _, d := range before {
-		d.close(func() {})
-	}
-	return list, nil
-}
-
-// device returns the device with an index, nil where there is none.
-func (s *Source) device(index int) *device {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if index < 0 || index >= len(s.devices) {
-		return nil
-	}
-	return s.devices[index]
-}
-
 // Read reads one device.
 func (s *Source) Read(m monitor.Device, want monitor.Want, sink monitor.Sink) {
-	if d := s.device(m.Index); d != nil {
+	if d := s.device(m.Key); d != nil {
 		d.read(want, sink)
 	}
 }
 
-// Close gives NVML back, at once or when the refreshes in progress end: GPM
-// samples must be freed first.
-func (s *Source) Close() {
+// device returns the device with a key, nil where there is none.
+func (s *Source) device(key string) *device {
 	s.mu.Lock()
-	lib, devices := s.lib, s.devices
-	s.lib, s.devices = nil, nil
-	s.mu.Unlock()
-	if lib == nil {
-		return
-	}
-	var left atomic.Int64
-	left.Store(int64(len(devices)) + 1)
-	done := func() {
-		if left.Add(-1) == 0 {
-			_ = lib.Close()
+	defer s.mu.Unlock()
+	for _, d := range s.devices {
+		if d.key == key {
+			return d
 		}
 	}
-	for _, d := range devices {
-		d.close(done)
-	}
-	done()
+	return nil
 }

@@ -6,14 +6,43 @@ import (
 	"nvtop-lite/nvml"
 )
 
-// tracer tells a device's sink which call is in progress.
-type tracer struct {
-	owners sync.Map // by NVML's index, an int: the *device that asks there
+// Watcher hears all that a Source does with the driver's library.
+type Watcher interface {
+	nvml.LackTracer
+	// Opened tells of the libraries that were tried. lib is nil where none is
+	// in use.
+	Opened(lib *nvml.Library, tried []nvml.Attempt)
 }
 
-func (t *tracer) Begin(c nvml.Call) { t.say(c.Device, c.Function.String()) }
+// tracer tells a device's sink which call is in progress.
+type tracer struct {
+	owners  sync.Map      // by NVML's index, an int: the *device that asks there
+	watcher Watcher       // hears everything; nil for none
+	down    chan struct{} // closed when NVML was shut down
+}
 
-func (t *tracer) End(c nvml.Call) { t.say(c.Device, "") }
+func (t *tracer) Begin(c nvml.Call) {
+	t.say(c.Device, c.Function.String())
+	if t.watcher != nil {
+		t.watcher.Begin(c)
+	}
+}
+
+func (t *tracer) End(c nvml.Call) {
+	if t.watcher != nil {
+		t.watcher.End(c)
+	}
+	t.say(c.Device, "")
+	if c.Device < 0 && c.Function.String() == "nvmlShutdown" {
+		close(t.down)
+	}
+}
+
+func (t *tracer) Lacks(c nvml.Call) {
+	if t.watcher != nil {
+		t.watcher.Lacks(c)
+	}
+}
 
 func (t *tracer) say(index int, function string) {
 	if index < 0 {

@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"nvtop-lite/monitor"
@@ -19,13 +20,13 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 	}
 	openBy := earliest(begin.Add(openDeadline), limit)
 
-	s.open()
-	for range s.cfg.Sources {
+	s.tend(begin)
+	for range s.supplies {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case o := <-s.opened:
-			if err := s.takeOpened(o); err != nil {
+		case l := <-s.looked:
+			if err := s.take(l); err != nil {
 				return err
 			}
 		case <-time.After(time.Until(openBy)):
@@ -57,6 +58,9 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 				return err
 			}
 			next = time.Now()
+			if err := s.explain(ctx, limit); err != nil {
+				return err
+			}
 		}
 		publish(s.snapshot(true))
 	}
@@ -82,6 +86,9 @@ func (s *Sampler) gather(ctx context.Context, first bool, openBy, limit time.Tim
 	}
 	for {
 		now := time.Now()
+		if !first {
+			s.tend(now)
+		}
 		until := time.Time{}
 		for w, p := range all {
 			until = earliest(until, s.advance(w, p, now, openBy))
@@ -99,13 +106,40 @@ func (s *Sampler) gather(ctx context.Context, first bool, openBy, limit time.Tim
 				if w.picked {
 					w.start(s.want(w), s.clock.now())
 				}
-			} else if p := all[w]; p.seeded.IsZero() {
+			} else if p := all[w]; p != nil && p.seeded.IsZero() {
 				p.seeded = time.Now()
 			}
+			s.finished(w)
+		case l := <-s.looked:
+			_ = s.take(l) // what is wrong stands in the snapshots
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
+}
+
+// explain finds out, in a moment, why no device answers, where none does.
+func (s *Sampler) explain(ctx context.Context, limit time.Time) error {
+	if slices.ContainsFunc(s.workers, func(w *worker) bool { return (!w.identified || w.picked) && w.well() }) {
+		return nil
+	}
+	for _, p := range s.supplies {
+		p.due = time.Now()
+	}
+	s.tend(time.Now())
+	timer := time.NewTimer(time.Until(earliest(time.Now().Add(time.Second), limit)))
+	defer timer.Stop()
+	for range s.supplies {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case l := <-s.looked:
+			_ = s.take(l)
+		case <-timer.C:
+			return nil
+		}
+	}
+	return nil
 }
 
 // advance takes a device a step further where it is time for that. It returns
@@ -138,16 +172,24 @@ func (s *Sampler) advance(w *worker, p *progress, now, openBy time.Time) time.Ti
 }
 
 func (s *Sampler) sleep(ctx context.Context, until time.Time) error {
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
 	for {
+		now := time.Now()
+		if !now.Before(until) {
+			return nil
+		}
+		s.tend(now)
+		timer := time.NewTimer(time.Until(earliest(until, s.nextLook())))
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return ctx.Err()
 		case w := <-s.done: // a refresh that had been given up came back: the next round has it
 			s.identify(w)
+			s.finished(w)
+		case l := <-s.looked:
+			_ = s.take(l)
 		case <-timer.C:
-			return nil
 		}
+		timer.Stop()
 	}
 }

@@ -2,7 +2,6 @@ package sample
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"nvtop-lite/monitor"
@@ -12,8 +11,6 @@ import (
 // late, and some while there is nothing but waiting.
 func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, publish func(*monitor.Snapshot)) error {
 	var (
-		backOff   = time.Second
-		retryAt   time.Time // when to look for a driver again; zero while that is not planned
 		nextTick  = time.Now()
 		publishAt time.Time // zero: when something happens
 		lastShown time.Time
@@ -24,9 +21,13 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 		lastShown, publishAt = time.Now(), time.Time{}
 		answered = answered || s.anyOpened()
 	}
-	s.open()
 	for {
-		timer := time.NewTimer(time.Until(earliest(nextTick, publishAt, retryAt)))
+		looks := time.Time{}
+		if !s.request.Paused || len(s.workers) == 0 {
+			s.tend(time.Now())
+			looks = s.nextLook()
+		}
+		timer := time.NewTimer(time.Until(earliest(nextTick, publishAt, looks)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -42,19 +43,17 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 				nextTick = time.Now()
 			}
 
-		case o := <-s.opened:
-			err := s.takeOpened(o)
+		case l := <-s.looked:
+			n := len(s.workers)
+			err := s.take(l)
 			switch {
 			case err == nil:
-				s.waiting, s.hint = "", ""
-				nextTick = time.Now()
+				if len(s.workers) > n {
+					nextTick = time.Now()
+				}
 			case err.Cause.Final() && !answered:
 				return err
 			default:
-				s.waiting, s.hint = err.Error(), err.Hint
-				o.source.Close()
-				retryAt = time.Now().Add(backOff)
-				backOff = min(2*backOff, maxBackOff)
 				show()
 			}
 
@@ -62,6 +61,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			if s.identify(w) && w.picked && !s.request.Paused {
 				w.start(s.want(w), s.clock.now())
 			}
+			s.finished(w)
 			if err := s.checkChoice(); err != nil {
 				return err
 			}
@@ -74,15 +74,6 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 
 		case <-timer.C:
 			now := time.Now()
-			if !retryAt.IsZero() && !now.Before(retryAt) {
-				retryAt = time.Time{}
-				s.open()
-			}
-			if s.opening != 0 {
-				if waited := time.Duration(s.clock.now() - s.opening).Round(time.Second); waited >= time.Second {
-					s.waiting, s.hint = fmt.Sprintf("the driver is being opened, %d s", int(waited.Seconds())), ""
-				}
-			}
 			if !now.Before(nextTick) {
 				if !s.request.Paused {
 					s.startAll(s.clock.at(nextTick))
@@ -97,7 +88,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 			}
 		}
 		timer.Stop()
-		if publishAt.IsZero() && (s.anyBusy() || s.opening != 0) {
+		if publishAt.IsZero() && (s.anyBusy() || s.opening()) {
 			publishAt = later(lastShown.Add(heartbeat), time.Now().Add(coalesce))
 		}
 	}

@@ -4,6 +4,7 @@
 package sample
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,30 +65,22 @@ type Sampler struct {
 	settled bool // the choice was looked at with every device known
 	health  monitor.HealthTracker
 
-	workers []*worker
-	driver  monitor.Driver
-	done    chan *worker
-	opened  chan opening
-	waiting string // why there is no GPU yet
-	hint    string // what to do about it
-	opening int64  // since when a source is being opened; 0 when none is
+	workers  []*worker
+	supplies []*supply
+	done     chan *worker
+	looked   chan look
 
 	host     monitor.Host
 	platform monitor.Platform
 	hostAt   int64
 }
 
-// opening is what came of opening a source.
-type opening struct {
-	source  monitor.Source
-	driver  monitor.Driver
-	devices []monitor.Device
-	err     error
-}
-
 // New returns a Sampler that has not begun.
 func New(cfg Config, req monitor.Request) (*Sampler, error) {
-	s := &Sampler{cfg: cfg, clock: newClock(), done: make(chan *worker, 1024), opened: make(chan opening, len(cfg.Sources))}
+	s := &Sampler{cfg: cfg, clock: newClock(), done: make(chan *worker, 1024), looked: make(chan look, len(cfg.Sources))}
+	for _, src := range cfg.Sources {
+		s.supplies = append(s.supplies, &supply{source: src, keys: map[string]bool{}, due: time.Now(), backOff: time.Second})
+	}
 	if len(req.GPUs) > 0 {
 		chosen, err := monitor.ParseSelection(strings.Join(req.GPUs, ","))
 		if err != nil {
@@ -126,59 +119,6 @@ func (s *Sampler) Run(ctx context.Context, requests <-chan monitor.Request, publ
 		return s.runComplete(ctx, publish)
 	}
 	return s.runLive(ctx, requests, publish)
-}
-
-// open starts opening every source, each in a goroutine of its own, since
-// opening may never end.
-func (s *Sampler) open() {
-	s.opening = s.clock.now()
-	for _, src := range s.cfg.Sources {
-		go func() {
-			o := opening{source: src}
-			if o.err = src.Open(); o.err == nil {
-				o.driver = src.Driver()
-				o.devices, o.err = src.Devices()
-			}
-			s.opened <- o
-		}()
-	}
-}
-
-// takeOpened puts the devices of a source to work. Its error says why there are
-// none.
-func (s *Sampler) takeOpened(o opening) *monitor.OpenError {
-	s.opening = 0
-	if o.err != nil {
-		return asOpenError(o.err)
-	}
-	s.driver = o.driver
-	if len(o.devices) == 0 {
-		return &monitor.OpenError{Cause: monitor.CauseNoGPU, What: "the driver has no GPU", Hint: "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"}
-	}
-	if s.chosen.ByIndex() && !s.chosen.All() {
-		listed := make([]monitor.GPU, len(o.devices))
-		for i, d := range o.devices {
-			listed[i].Index = d.Index
-		}
-		if err := s.check(listed); err != nil {
-			return err
-		}
-	}
-	for _, d := range o.devices {
-		w := newWorker(o.source, d, s.clock, s.done)
-		switch {
-		case s.chosen.All():
-			w.identified, w.picked = true, true
-		case s.chosen.ByIndex():
-			w.identified, w.picked = true, s.chosen.HasIndex(d.Index)
-		}
-		if w.identified && !w.picked {
-			close(w.wake)
-			continue
-		}
-		s.workers = append(s.workers, w)
-	}
-	return nil
 }
 
 func asOpenError(err error) *monitor.OpenError {
@@ -281,7 +221,15 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 	s.readHost(now)
 	snap := &monitor.Snapshot{
 		Time: t.UTC().Round(0), Steady: now, Interval: s.request.Interval, Source: s.cfg.Label,
-		Waiting: s.waiting, WaitingHint: s.hint, Host: s.host, Driver: s.driver, Platform: s.platform, Warnings: s.cfg.Warnings,
+		Host: s.host, Platform: s.platform, Warnings: s.cfg.Warnings,
+	}
+	for i, p := range s.supplies {
+		if i == 0 || snap.Driver == (monitor.Driver{}) {
+			snap.Driver = p.driver
+		}
+		if snap.Waiting == "" {
+			snap.Waiting, snap.WaitingHint = p.waiting(now)
+		}
 	}
 	for _, w := range s.workers {
 		if w.identified && !w.picked {
@@ -292,11 +240,42 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 		w.copyTo(g, now, final)
 		s.finish(w, g)
 	}
+	order(snap.GPUs)
 	s.fillProcesses(snap)
 	for i := range snap.GPUs {
 		snap.GPUs[i].Health = s.health.Assess(&snap.GPUs[i], now)
 	}
 	return snap
+}
+
+// order puts GPUs into the driver's order, those without a number last. Where
+// two claim one number, as while they change places, it is the one's that
+// answers.
+func order(gpus []monitor.GPU) {
+	inOrder := true
+	for i := 1; i < len(gpus); i++ {
+		inOrder = inOrder && uint(gpus[i-1].Index) < uint(gpus[i].Index) // None is the last
+	}
+	if inOrder {
+		return
+	}
+	claims := make(map[int]*monitor.GPU, len(gpus))
+	for i := range gpus {
+		g := &gpus[i]
+		if g.Index == monitor.None {
+			continue
+		}
+		other := claims[g.Index]
+		if other != nil && (g.State == monitor.Lost || other.State == monitor.OK) {
+			g.Index = monitor.None
+			continue
+		}
+		if other != nil {
+			other.Index = monitor.None
+		}
+		claims[g.Index] = g
+	}
+	slices.SortStableFunc(gpus, func(a, b monitor.GPU) int { return cmp.Compare(uint(a.Index), uint(b.Index)) })
 }
 
 // readHost reads the machine, unless that was done a moment ago.

@@ -20,13 +20,15 @@ type worker struct {
 	reading  monitor.Want // what the call in progress is for
 	wanted   monitor.Want // what the refresh in progress is to bring
 	busy     bool
+	told     bool  // the refresh in progress told something
 	due      int64 // when the refresh in progress was due
 	openedAt int64 // when the device's state was first told; 0 not yet
 
 	// Only the sampler's goroutine touches these.
 	identified bool // it is known whether the selection picks the device
 	picked     bool
-	instances  []string // UUIDs of the instances to show alone; nil is all
+	state      monitor.State // that it was in when its last refresh ended
+	instances  []string      // UUIDs of the instances to show alone; nil is all
 }
 
 func newWorker(src monitor.Source, d monitor.Device, c clock, done chan<- *worker) *worker {
@@ -46,7 +48,7 @@ func (w *worker) run(done chan<- *worker) {
 		w.mu.Lock()
 		w.busy, w.reading = false, monitor.Want{}
 		w.gpu.Call, w.gpu.CallSince = "", 0
-		if w.gpu.State == monitor.OK {
+		if w.gpu.State == monitor.OK && w.told {
 			w.gpu.Refreshed = w.clock.now()
 		}
 		w.mu.Unlock()
@@ -61,7 +63,7 @@ func (w *worker) start(want monitor.Want, due int64) bool {
 	if w.busy {
 		return false
 	}
-	w.busy, w.due, w.wanted = true, due, want
+	w.busy, w.told, w.due, w.wanted = true, false, due, want
 	w.wake <- want
 	return true
 }
@@ -71,6 +73,23 @@ func (w *worker) isBusy() (busy bool, due int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.busy, w.due
+}
+
+// changed reports whether the device is in another state than at the end of the
+// refresh before, other than opened as it was to be.
+func (w *worker) changed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.state
+	w.state = w.gpu.State
+	return w.state != before && !(before == monitor.Initialising && w.state == monitor.OK)
+}
+
+// well reports whether the device answers, or sleeps.
+func (w *worker) well() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gpu.State == monitor.OK || w.gpu.State == monitor.Sleeping
 }
 
 // has reports whether the device is the GPU with a key, or has the instance.
@@ -143,7 +162,7 @@ func (w *worker) copyTo(g *monitor.GPU, now int64, final bool) {
 
 func (w *worker) Begin(want monitor.Want) {
 	w.mu.Lock()
-	w.reading = want
+	w.reading, w.told = want, true
 	w.mu.Unlock()
 }
 
@@ -172,6 +191,7 @@ func (w *worker) State(s monitor.State, blocked monitor.Reason, why string, err 
 		w.openedAt = w.clock.now()
 	}
 	w.gpu.State, w.gpu.Blocked, w.gpu.StateReason, w.gpu.StateErr = s, blocked, why, err
+	w.told = true
 }
 
 func (w *worker) Reading(id monitor.ReadingID, r monitor.Reading) {
@@ -181,6 +201,7 @@ func (w *worker) Reading(id monitor.ReadingID, r monitor.Reading) {
 		r.At = now
 	}
 	w.gpu.Readings[id] = r
+	w.told = true
 	w.mu.Unlock()
 }
 
