@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	formatVersion = 0xA3 // first byte, with the bit below clear
+	formatVersion = 0xA4 // first byte, with the bit below clear
 	formatAlone   = 0x40 // set where the message stands alone; see firstByte
 )
 
@@ -93,6 +93,7 @@ const (
 	procUser
 	procContainer
 	procJob
+	procUnit
 	procMask = 1<<iota - 1
 )
 
@@ -694,7 +695,8 @@ func (e *Encoder) process(step uint64, p, before *Process) {
 		bit(p.Command != before.Command, procCommand) |
 		bit(p.User != before.User, procUser) |
 		bit(p.Container != before.Container, procContainer) |
-		bit(p.Job != before.Job, procJob)
+		bit(p.Job != before.Job, procJob) |
+		bit(p.Unit != before.Unit, procUnit)
 	e.uint(mask<<2 | step)
 	if mask&procIdentity != 0 {
 		e.uint(uint64(p.PID))
@@ -725,6 +727,9 @@ func (e *Encoder) process(step uint64, p, before *Process) {
 		e.string(p.Job.Scheduler)
 		e.string(p.Job.ID)
 		e.string(p.Job.Step)
+	}
+	if mask&procUnit != 0 {
+		e.text(&p.Unit)
 	}
 	if mask&procReadings != 0 {
 		e.readings(maskProcess, cur[:], prev[:])

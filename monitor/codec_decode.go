@@ -589,6 +589,9 @@ func (d *Decoder) process(mask uint64, p *Process) {
 		p.Job.ID = d.string()
 		p.Job.Step = d.string()
 	}
+	if mask&procUnit != 0 {
+		d.text(&p.Unit)
+	}
 	if mask&procReadings != 0 {
 		r := p.readings()
 		d.readings(maskProcess, r[:])

@@ -180,6 +180,7 @@ type Process struct {
 	HostMemoryBytes   Reading
 	Container         Container
 	Job               Job
+	Unit              Text // the systemd service it belongs to; known and "" is none
 }
 
 // Container says in which container a process runs. An empty ID with reason

@@ -221,7 +221,7 @@ var identityKeys = []string{"index", "uuid", "pci_bus_id", "name", "architecture
 var bookKeys = []string{"health", "processes_state", "processes_age_seconds", "ages", "unavailable", "errors", "provenance"}
 
 // neverNull says that a null of that key has no reason: it does not apply.
-var neverNull = []string{"state_reason", "gpu_instance_id", "compute_instance_id", "profile", "parent_uuid", "container", "job"}
+var neverNull = []string{"state_reason", "gpu_instance_id", "compute_instance_id", "profile", "parent_uuid", "container", "job", "unit"}
 
 // checkNulls: every null has its reason in the same object.
 func checkNulls(t testing.TB, where string, o object) {

@@ -435,6 +435,7 @@ func (c *card) processes(m *moment, instance int, load bool) []monitor.Process {
 			HostMemoryBytes:   monitor.OfInt(k.host),
 			Container:         monitor.Container{Reason: monitor.Known},
 			Job:               monitor.Job{Reason: monitor.Known},
+			Unit:              monitor.OfText(""),
 		}
 		if k.slice != monitor.None {
 			p.ComputeInstanceID = 0

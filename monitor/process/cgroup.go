@@ -7,11 +7,12 @@ import (
 	"nvtop-lite/monitor"
 )
 
-// parseCgroup finds the container and the batch job in /proc/PID/cgroup. Known
-// with an empty ID means that there is none.
-func parseCgroup(data []byte) (monitor.Container, monitor.Job) {
+// parseCgroup finds the container, the batch job and the systemd service in
+// /proc/PID/cgroup. Known with an empty ID or name means that there is none.
+func parseCgroup(data []byte) (monitor.Container, monitor.Job, monitor.Text) {
 	container := monitor.Container{Reason: monitor.Known}
 	job := monitor.Job{Reason: monitor.Known}
+	unit := monitor.OfText("")
 	fromSystemd := false
 	for line := range strings.Lines(string(data)) {
 		_, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
@@ -33,8 +34,28 @@ func parseCgroup(data []byte) (monitor.Container, monitor.Job) {
 				job = j
 			}
 		}
+		// Version 2 has no controllers here, version 1 names systemd's hierarchy.
+		if controllers == "" || systemd {
+			if name := serviceOf(path); name != "" {
+				unit.Value = limit(name, maxName)
+			}
+		}
 	}
-	return container, job
+	if container.ID != "" {
+		unit.Value = "" // that of the runtime says nothing of what runs in it
+	}
+	return container, job, unit
+}
+
+// serviceOf is the innermost systemd service of a path, "" for none. The manager
+// of a user's services is not what the user runs.
+func serviceOf(path string) (name string) {
+	for part := range strings.SplitSeq(path, "/") {
+		if strings.HasSuffix(part, ".service") && !strings.HasPrefix(part, "user@") {
+			name = unescapeUnit(part)
+		}
+	}
+	return name
 }
 
 // runtimes names those whose prefix says something else.

@@ -117,6 +117,7 @@ func (t *tasks) describe(pid uint32, s sample) (facts, bool) {
 		user: t.owner(h),
 		// Neither is looked for on Windows.
 		container: monitor.Container{Reason: monitor.NotSupported},
+		unit:      monitor.UnknownText(monitor.NotSupported),
 		job:       monitor.Job{Reason: monitor.NotSupported},
 		holds:     holdingUnreadable,
 	}

@@ -130,7 +130,7 @@ func TestParseCgroup(t *testing.T) {
 		{"garbage", "::::\n\n0\n:\x00:/\xff\n", "", "", "", "", ""},
 	}
 	for _, tt := range tests {
-		c, j := parseCgroup([]byte(tt.data))
+		c, j, _ := parseCgroup([]byte(tt.data))
 		if c.Reason != monitor.Known || j.Reason != monitor.Known {
 			t.Errorf("%s: %v, %v", tt.name, c.Reason, j.Reason)
 		}
@@ -139,6 +139,23 @@ func TestParseCgroup(t *testing.T) {
 		}
 		if j.ID != tt.job || j.Step != tt.stepName || (j.Scheduler == "slurm") != (j.ID != "") {
 			t.Errorf("%s: job %+v", tt.name, j)
+		}
+	}
+}
+
+func TestSystemdServices(t *testing.T) {
+	for data, want := range map[string]string{
+		"0::/system.slice/ollama.service\n":                                                       "ollama.service",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter.service\n":            "jupyter.service",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-firefox-77.scope\n": "",
+		"0::/user.slice/user-1000.slice/session-3.scope\n":                                        "",
+		"0::/init.scope\n": "",
+		"0::/system.slice/docker-" + id1 + ".scope\n":                                              "",
+		"0::/system.slice/nginx.service/libpod-payload-" + id1 + "\n":                              "",
+		"4:memory:/elsewhere.service\n1:name=systemd:/system.slice/my\\x2dserver.service/worker\n": "my-server.service",
+	} {
+		if _, _, unit := parseCgroup([]byte(data)); !unit.Known() || unit.Value != want {
+			t.Errorf("%q: %+v, want %q", data, unit, want)
 		}
 	}
 }
@@ -203,7 +220,10 @@ func FuzzCgroup(f *testing.F) {
 	f.Add([]byte("9:memory:/slurm_node7/uid_1/job_12/step_extern\n1:name=systemd:/docker/" + id1 + "\n"))
 	f.Add([]byte(`0::/machine.slice/machine-my\x2dbox.scope`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, j := parseCgroup(data)
+		c, j, unit := parseCgroup(data)
+		if !utf8.ValidString(unit.Value) || len(unit.Value) > maxName || c.ID != "" && unit.Value != "" {
+			t.Errorf("unit %+v", unit)
+		}
 		if (c.ID == "") != (c.Runtime == "") || c.ID == "" && c.PodUID != "" || !utf8.ValidString(c.ID) || len(c.ID) > maxName {
 			t.Errorf("container %+v", c)
 		}

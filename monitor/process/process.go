@@ -80,6 +80,7 @@ type facts struct {
 	uid                 uint32 // of a user that is known, on Linux
 	container           monitor.Container
 	job                 monitor.Job
+	unit                monitor.Text
 	holds               holding
 }
 
@@ -187,7 +188,7 @@ func (t *Table) fill(p *monitor.Process, now int64, w *waiter) {
 		p.Name = f.name
 	}
 	p.Command, p.User = f.command, f.user
-	p.Container, p.Job = f.container, f.job
+	p.Container, p.Job, p.Unit = f.container, f.job, f.unit
 	p.StartTicks = at(monitor.OfUint(e.start), e.at)
 	p.StartTime = monitor.Unknown(monitor.NotSupported)
 	if e.startTime != 0 {
@@ -215,6 +216,7 @@ var late = facts{
 	user:      monitor.UnknownText(monitor.Timeout),
 	container: monitor.Container{Reason: monitor.Timeout},
 	job:       monitor.Job{Reason: monitor.Timeout},
+	unit:      monitor.UnknownText(monitor.Timeout),
 }
 
 // withhold makes everything unknown that is looked up here, but for a name that
@@ -228,6 +230,7 @@ func withhold(p *monitor.Process, why monitor.Reason) {
 	p.Command, p.User = text, text
 	p.Container = monitor.Container{Reason: why}
 	p.Job = monitor.Job{Reason: why}
+	p.Unit = text
 }
 
 func at(r monitor.Reading, when int64) monitor.Reading {

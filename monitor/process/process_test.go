@@ -43,7 +43,7 @@ func (w *town) describe(pid uint32, s sample) (facts, bool) {
 	}
 	return facts{
 		name: monitor.OfText(s.comm), command: monitor.OfText(s.comm + " -x"), user: monitor.OfText("kim"), uid: pid,
-		container: monitor.Container{Reason: monitor.Known}, job: monitor.Job{Reason: monitor.Known},
+		container: monitor.Container{Reason: monitor.Known}, job: monitor.Job{Reason: monitor.Known}, unit: monitor.OfText(""),
 		holds: w.holds,
 	}, ok && now.start == s.start
 }

@@ -124,7 +124,7 @@ func (t *tree) describe(pid uint32, s sample) (facts, bool) {
 	var f facts
 	f.user, f.uid = t.user(pid)
 	f.name, f.command = t.names(pid, s.comm)
-	f.container, f.job = t.groups(pid)
+	f.container, f.job, f.unit = t.groups(pid)
 	f.holds = t.holding(pid)
 	if s.ended {
 		f.holds = holdingUnreadable // a zombie's files are closed
@@ -175,13 +175,13 @@ func (t *tree) uid(pid uint32) (uint32, error) {
 	return uid, nil
 }
 
-func (t *tree) groups(pid uint32) (monitor.Container, monitor.Job) {
+func (t *tree) groups(pid uint32) (monitor.Container, monitor.Job, monitor.Text) {
 	data, err := t.root.ReadFile(procPath(pid, "cgroup"), 64<<10)
 	if err != nil {
 		why := host.Reason(err)
-		return monitor.Container{Reason: why}, monitor.Job{Reason: why}
+		return monitor.Container{Reason: why}, monitor.Job{Reason: why}, monitor.UnknownText(why)
 	}
-	container, job := parseCgroup(data)
+	container, job, unit := parseCgroup(data)
 	if !t.whole() {
 		// What lies above our own group is cut off: nothing found is no proof
 		// that there is nothing.
@@ -191,8 +191,11 @@ func (t *tree) groups(pid uint32) (monitor.Container, monitor.Job) {
 		if job.ID == "" {
 			job.Reason = monitor.NotSupported
 		}
+		if unit.Value == "" {
+			unit.Reason = monitor.NotSupported
+		}
 	}
-	return container, job
+	return container, job, unit
 }
 
 // holding looks for one of the driver's device files among the open ones.

@@ -602,6 +602,11 @@ func (w *writer) process(p *monitor.Process) {
 	} else {
 		w.none(&o, "job", j.Reason)
 	}
+	if u := &p.Unit; u.Known() && u.Value != "" {
+		w.text("unit", u.Value)
+	} else {
+		w.none(&o, "unit", u.Reason)
+	}
 	w.text("namespace", p.Namespace.String())
 	w.unavailable(&o)
 	w.provenance(&o)

@@ -63,14 +63,14 @@ var (
 		retired_pages retired_pages_pending rows_remapped rows_remap_pending rows_remap_failed recovery_action
 		xids mig_enabled mig_devices health processes processes_state processes_age_seconds ages unavailable errors provenance`)
 	processKeys = words(`pid start_time start_ticks name command user types gpu_memory_bytes sm_percent encoder_percent decoder_percent
-		gpu_instance_id compute_instance_id cpu_percent host_memory_bytes container job namespace unavailable provenance`)
+		gpu_instance_id compute_instance_id cpu_percent host_memory_bytes container job unit namespace unavailable provenance`)
 	smallKeys = map[string][]string{
 		"fans": words("index percent rpm target_percent"), "xids": words("time code source gpu_instance_id compute_instance_id"), "health": words("code level text"),
 		"rails": words("name power_mw scope"), "engines": words("name percent"), "warnings": words("code text"),
 		"container": words("runtime id pod_uid"), "job": words("scheduler id step"),
 	}
 	// mayBeNull are nulls that mean "does not apply".
-	mayBeNull = words("state_reason container job gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
+	mayBeNull = words("state_reason container job unit gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
 		"model soc l4t jetpack power_mode emc_mhz")
 )
 

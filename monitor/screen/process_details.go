@@ -103,6 +103,9 @@ func (s *Screen) writeProcess(b *panel, p *monitor.Process) {
 			l.text(dim, " step ").text(plain, j.Step)
 		}
 	}
+	if p.Unit.Known() && p.Unit.Value != "" {
+		l.text(dim, "   service ").text(plain, p.Unit.Value)
+	}
 	l.text(dim, "   PID namespace ")
 	switch p.Namespace {
 	case monitor.NamespaceSame:
