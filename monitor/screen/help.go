@@ -32,6 +32,7 @@ var keys = [...][2]string{
 var notes = [...]string{
 	"HISTORY is that of UTIL, or of SM where UTIL is not given, as under MIG.",
 	"- is unknown, ? a name that cannot be read: Enter says why. SM, tensor: how much of the time these units worked, sampled by the GPU itself. → GPU is what the GPU receives, ← what it sends. TYPE: C compute, G graphics, M through MPS.",
+	"Power is the mean of about a second on newer GPUs; a GPU's details have that of the moment too. Loads of processes are sampled at other times than those of GPUs and need not add up to them. CPU is of one core: 100% is one at work.",
 	"Mouse: click selects, again opens; a click on a heading sorts; the wheel scrolls. Hold Shift to select text.",
 	"A signal goes to the process that was shown and no other: its start time is compared just before. Kernels before 5.3 leave a small gap between the two.",
 }
