@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -251,9 +250,12 @@ func (f *Found) noPermission() (cause, cure string) {
 	return "a control group, a security module or the driver's own settings forbid it", "see who may use /dev/nvidiactl and /dev/nvidia0, and under Slurm whether the job asked for GPUs (--gres=gpu:1)"
 }
 
-var gpuNode = regexp.MustCompile(`^/dev/nvidia(ctl|\d+)$`)
+func isGPUNode(path string) bool {
+	node, ok := strings.CutPrefix(path, "/dev/nvidia")
+	return ok && (node == "ctl" || allDigits(node))
+}
 
-func isGPUNode(path string) bool { return gpuNode.MatchString(path) }
+func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // cutOff reports whether an answer is that of a container that has lost its
 // devices: no cause given, or no permission, and a node that is there but may

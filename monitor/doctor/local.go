@@ -3,7 +3,6 @@ package doctor
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -151,9 +150,6 @@ func pciDevices(r host.Root) []PCI {
 	return list
 }
 
-// libraryFile is how the driver's installers name the library's file.
-var libraryFile = regexp.MustCompile(`^libnvidia-ml\.so\.(\d+\.\d+(?:\.\d+)*)$`)
-
 // fileVersion is the version in the name of a library's file, "" where there is
 // none.
 func fileVersion(path string) string {
@@ -163,10 +159,13 @@ func fileVersion(path string) string {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
-	if m := libraryFile.FindStringSubmatch(filepath.Base(path)); m != nil {
-		return m[1]
+	// So the driver's installers name it; a single number is that of the ABI.
+	version, ok := strings.CutPrefix(filepath.Base(path), "libnvidia-ml.so.")
+	parts := strings.Split(version, ".")
+	if !ok || len(parts) < 2 || slices.ContainsFunc(parts, func(p string) bool { return !allDigits(p) }) {
+		return ""
 	}
-	return ""
+	return version
 }
 
 // program is this program.
