@@ -22,7 +22,13 @@ const (
 	modeLive mode = iota
 	modeText
 	modeJSON
+	modeCSV
+	modeProcessCSV
+	modePrometheus
 )
+
+// outputs are the flags that choose one.
+const outputs = "--once, --json, --csv, --csv-processes or --prometheus"
 
 const (
 	defaultInterval = time.Second
@@ -41,6 +47,8 @@ type options struct {
 	visible     []string // the GPUs that CUDA_VISIBLE_DEVICES shows
 	count       int
 	countSet    bool
+	output      string // a file instead of standard output
+	noCommands  bool
 	demo        bool
 	timeout     time.Duration // 0: none
 	color       string
@@ -74,11 +82,16 @@ var flags = []flag{
 	{long: "gpus", short: "g", value: "LIST", set: setGPUs},
 	{long: "once", short: "1", set: func(o *options, _ string) error { return o.setMode(modeText) }, noDefault: true},
 	{long: "json", short: "j", set: func(o *options, _ string) error { return o.setMode(modeJSON) }, noDefault: true},
+	{long: "csv", set: func(o *options, _ string) error { return o.setMode(modeCSV) }, noDefault: true},
+	{long: "csv-processes", set: func(o *options, _ string) error { return o.setMode(modeProcessCSV) }, noDefault: true},
+	{long: "prometheus", set: func(o *options, _ string) error { return o.setMode(modePrometheus) }, noDefault: true},
+	{long: "output", short: "o", value: "FILE", set: func(o *options, v string) error { return setPath(&o.output, "--output", v) }, noDefault: true},
 	{long: "count", short: "n", value: "N", set: setCount, noDefault: true},
 	{long: "filter", value: "TEXT", set: func(o *options, v string) error { o.choice.Text = v; return nil }},
 	{long: "user", value: "NAME", set: func(o *options, v string) error { o.choice.User = v; return nil }},
 	{long: "sort", value: "[-]COLUMN", set: setSort},
 	{long: "no-processes", set: func(o *options, _ string) error { o.choice.None = true; return nil }},
+	{long: "no-commands", set: func(o *options, _ string) error { o.noCommands = true; return nil }, noDefault: true},
 	{long: "view", value: "VIEW", set: setView},
 	{long: "quiet", short: "q", set: func(o *options, _ string) error { o.quiet = true; return nil }, noDefault: true},
 	{long: "wake", set: func(o *options, _ string) error { o.wake = true; return nil }},
@@ -201,7 +214,7 @@ func unknownFlag(arg, name string) error {
 
 func (o *options) setMode(m mode) error {
 	if o.mode != modeLive && o.mode != m {
-		return &usageError{what: "--once and --json: one output at a time"}
+		return &usageError{what: "one output at a time: " + outputs}
 	}
 	o.mode = m
 	return nil
@@ -347,7 +360,15 @@ const rootHint = "it is the folder that has /proc, /sys, /etc, /var and /dev"
 func (o *options) check() error {
 	switch {
 	case o.countSet && o.mode == modeLive:
-		return &usageError{what: "--count goes with --once or --json"}
+		return &usageError{what: "--count goes with " + outputs}
+	case o.output != "" && o.mode == modeLive:
+		return &usageError{what: "--output goes with " + outputs}
+	case o.noCommands && o.mode == modeLive:
+		return &usageError{what: "--no-commands goes with " + outputs}
+	case o.mode == modePrometheus && (o.intervalSet || o.count != 1):
+		return &usageError{what: "--prometheus is one snapshot: --interval and another --count do not go with it", hint: "let a timer call it, with --output for the file"}
+	case o.output != "" && (o.count != 1 || o.intervalSet && !o.countSet):
+		return &usageError{what: "--output takes one snapshot: several do not go with it", hint: "for several let the shell write them, with > FILE"}
 	case o.demo && o.nvml != "":
 		return &usageError{what: "--demo uses no NVML library: --nvml does not go with it"}
 	case o.demo && o.root != "":

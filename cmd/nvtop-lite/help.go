@@ -21,14 +21,21 @@ usage: nvtop-lite [flags]          the live screen
                        unless CUDA_DEVICE_ORDER is PCI_BUS_ID; default all
   -1, --once           print one text snapshot
   -j, --json           print JSON, one object a line
+      --csv            print CSV with a header: a row a GPU or MIG instance
+      --csv-processes  a row a process; a GPU whose processes could not be read
+                       has one with the reason
+      --prometheus     print metrics for Prometheus, once
   -n, --count N        snapshots to print, 0 until stopped; default 1, and until
-                       stopped when -i is given with -1 or -j
+                       stopped when -i is given with an output of the above
+  -o, --output FILE    write one snapshot there: a file is replaced in one step,
+                       a pipe or a device written to
       --filter TEXT    processes with TEXT in their name, user, PID or command,
                        or on that GPU (3, gpu3, 0:3 for an instance)
       --user NAME      processes of this account
       --sort COLUMN    gpu, pid, user, type, sm, mem, enc, dec, cpu, host, time
                        or command; -COLUMN for the other way round
       --no-processes   no processes, only GPUs
+      --no-commands    in an output: names, but no command lines, of processes
       --view VIEW      boxes, list, numbers or processes
   -q, --quiet          doctor: only what is wrong, one problem a line
       --demo           a simulated machine

@@ -83,8 +83,7 @@ func run(args []string, getenv func(string) string) (code int) {
 	if o.command == commandDoctor {
 		return examine(o, getenv)
 	}
-	switch o.mode {
-	case modeJSON, modeText:
+	if o.mode != modeLive {
 		return stream(o)
 	}
 	if !ansi.IsTerminal(os.Stdout) {

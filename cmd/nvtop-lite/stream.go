@@ -78,17 +78,51 @@ func printAll(events <-chan apart.Event, o *options, turn chan struct{}) (code i
 			unread = e.Snapshot.Unread()
 			read = unread == nil
 		}
-		out = format(out[:0], o.choice.Apply(e.Snapshot))
-		if code, ok := write(out); !ok {
+		out = format(out[:0], o.chosen(e.Snapshot))
+		if code, ok := o.deliver(out); !ok {
 			return code
 		}
 		<-turn
 	}
 }
 
-// write prints b on standard output. A closed pipe ends the program quietly.
+// chosen returns a copy of s with what is to leave the program of its processes.
+func (o *options) chosen(s *monitor.Snapshot) *monitor.Snapshot {
+	s = o.choice.Apply(s)
+	if !o.noCommands {
+		return s
+	}
+	hide := func(g *monitor.GPU) {
+		for i := range g.Processes {
+			g.Processes[i].Command = monitor.UnknownText(monitor.NotSampled)
+		}
+	}
+	for i := range s.GPUs {
+		hide(&s.GPUs[i])
+		for j := range s.GPUs[i].MIG {
+			hide(&s.GPUs[i].MIG[j])
+		}
+	}
+	return s
+}
+
+// deliver puts b where it is to go.
+func (o *options) deliver(b []byte) (code int, ok bool) {
+	if o.output == "" {
+		return write(b)
+	}
+	return written(save(o.output, b))
+}
+
+// write prints b on standard output.
 func write(b []byte) (code int, ok bool) {
 	_, err := os.Stdout.Write(b)
+	return written(err)
+}
+
+// written says what becomes of the program after output. A closed pipe ends it
+// quietly.
+func written(err error) (code int, ok bool) {
 	switch {
 	case err == nil:
 		return codeDone, true
@@ -103,13 +137,25 @@ func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) || errors
 
 // format returns what turns a snapshot into output.
 func (o *options) format() func(dst []byte, s *monitor.Snapshot) []byte {
-	if o.mode == modeJSON {
+	first := true
+	switch o.mode {
+	case modeJSON:
 		return func(dst []byte, s *monitor.Snapshot) []byte { return append(report.AppendJSON(dst, s), '\n') }
+	case modeCSV, modeProcessCSV:
+		return func(dst []byte, s *monitor.Snapshot) []byte {
+			header := first
+			first = false
+			if o.mode == modeCSV {
+				return report.AppendCSV(dst, s, header)
+			}
+			return report.AppendProcessCSV(dst, s, o.choice, header)
+		}
+	case modePrometheus:
+		return report.AppendPrometheus
 	}
-	terminal := ansi.IsTerminal(os.Stdout)
+	terminal := o.output == "" && ansi.IsTerminal(os.Stdout)
 	vt, _ := ansi.EnableVT(os.Stdout)
 	text := report.TextOptions{Level: o.level(os.Getenv, terminal, vt), ASCII: o.plain(os.Getenv), Version: version, Choice: o.choice}
-	first := true
 	return func(dst []byte, s *monitor.Snapshot) []byte {
 		if !first {
 			dst = append(dst, '\n')

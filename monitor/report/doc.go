@@ -1,3 +1,3 @@
 // Package report writes snapshots for those who are not looking at the live
-// screen: as one line of JSON for programs, and as text for people.
+// screen: as JSON, CSV or metrics for programs, and as text for people.
 package report
