@@ -42,10 +42,13 @@ func (s *Screen) drawBoxes() {
 	s.drawRange()
 }
 
+// selected reports whether a GPU or instance is the one selected.
+func (s *Screen) selected(g *monitor.GPU) bool { return s.v.GPU != "" && monitor.Key(g) == s.v.GPU }
+
 // edge is the style of a box's frame: bright around the one selected.
 func (s *Screen) edge(g *monitor.GPU) ansi.Style {
 	switch {
-	case s.v.GPU == "" || monitor.Key(g) != s.v.GPU:
+	case !s.selected(g):
 		return s.pal.dim
 	case s.Focused(s.v) == FocusGPUs:
 		return s.pal.edge
@@ -61,10 +64,9 @@ func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
 	edge := s.edge(g)
 
 	s.drawTop(g, x, y, w)
+	s.drawWalls(x, y, w, h+2, edge)
 	for r := 1; r <= h; r++ {
-		f.Rune(x, y+r, '│', edge)
 		f.Rune(split, y+r, '│', p.dim)
-		f.Rune(x+w-1, y+r, '│', edge)
 	}
 	s.drawStrips(g, x+2, y+1, graph, h, old || !measured(g))
 	if measured(g) {
@@ -77,9 +79,6 @@ func (s *Screen) drawBox(g *monitor.GPU, x, y int) {
 	}
 	s.drawStats(g, split+2, y+1, h)
 
-	f.Rune(x, y+h+1, '╰', edge)
-	f.Fill(x+1, y+h+1, w-2, 1, '─', edge)
-	f.Rune(x+w-1, y+h+1, '╯', edge)
 	s.drawUsers(g, x, y+h+1, split-x-4)
 }
 
@@ -235,7 +234,9 @@ func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
 	p := &s.pal
 	row := 0
 	draw := func(l *line) {
-		l.drawCut(s.f, x, y+row, statsWidth)
+		if row < h {
+			l.drawCut(s.f, x, y+row, statsWidth)
+		}
 		row++
 	}
 	draw(s.loadRow(g))

@@ -212,7 +212,7 @@ func (s *Screen) listGPU(r *listRow, y int) {
 		}
 		l.pad(2).left(p.plain, name, c.name-2)
 	}
-	selected := s.v.GPU != "" && monitor.Key(g) == s.v.GPU
+	selected := s.selected(g)
 	if !measured(g) {
 		l.none(utilWidth).pad(2)
 		l.fade = nil

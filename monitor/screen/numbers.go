@@ -30,15 +30,8 @@ func (s *Screen) drawCards() {
 
 func (s *Screen) drawCard(g *monitor.GPU, x, y int) {
 	w, h := s.lay.boxWidth, s.lay.inner
-	edge := s.edge(g)
 	s.drawTop(g, x, y, w)
-	for r := 1; r <= h; r++ {
-		s.f.Rune(x, y+r, '│', edge)
-		s.f.Rune(x+w-1, y+r, '│', edge)
-	}
-	s.f.Rune(x, y+h+1, '╰', edge)
-	s.f.Fill(x+1, y+h+1, w-2, 1, '─', edge)
-	s.f.Rune(x+w-1, y+h+1, '╯', edge)
+	s.drawWalls(x, y, w, h+2, s.edge(g))
 	s.drawUsers(g, x, y+h+1, w-6)
 	if !measured(g) {
 		l := s.line.reset()

@@ -55,13 +55,18 @@ func (s *Screen) frame(x, y, w, h int) {
 	f.Rune(x, y, '╭', p.dim)
 	f.Fill(x+1, y, w-2, 1, '─', p.dim)
 	f.Rune(x+w-1, y, '╮', p.dim)
+	s.drawWalls(x, y, w, h, p.dim)
+}
+
+// drawWalls draws a frame without its upper edge.
+func (s *Screen) drawWalls(x, y, w, h int, st ansi.Style) {
 	for r := y + 1; r < y+h-1; r++ {
-		f.Rune(x, r, '│', p.dim)
-		f.Rune(x+w-1, r, '│', p.dim)
+		s.f.Rune(x, r, '│', st)
+		s.f.Rune(x+w-1, r, '│', st)
 	}
-	f.Rune(x, y+h-1, '╰', p.dim)
-	f.Fill(x+1, y+h-1, w-2, 1, '─', p.dim)
-	f.Rune(x+w-1, y+h-1, '╯', p.dim)
+	s.f.Rune(x, y+h-1, '╰', st)
+	s.f.Fill(x+1, y+h-1, w-2, 1, '─', st)
+	s.f.Rune(x+w-1, y+h-1, '╯', st)
 }
 
 // put adds a row with a label, as many lines as the text takes.

@@ -487,3 +487,30 @@ func TestTheTableStaysAsTheWindowGrows(t *testing.T) {
 		}
 	}
 }
+
+// A box of any height keeps its numbers inside.
+func TestNumbersStayInTheirBox(t *testing.T) {
+	snap, hist := newMachine(t, demo.Options{GPUs: 8}).after(5)
+	for _, width := range []int{80, 120, 160, 200} {
+		for h := 8; h < 75; h++ {
+			s := New(Options{})
+			f := ansi.NewFrame(width, h)
+			s.Draw(f, snap, hist, view(snap))
+			if s.lay.kind != Boxes {
+				continue
+			}
+			bottom := s.lay.top + s.lay.page*(s.lay.inner+2)
+			rows := rowsOf(f)
+			for y := s.lay.top; y < bottom; y++ {
+				first, _, _ := f.Cell(0, y)
+				if edge := (y - s.lay.top) % (s.lay.inner + 2); (edge == 0) != (first == '╭') || (edge == s.lay.inner+1) != (first == '╰') ||
+					first == '╰' && strings.ContainsAny(rows[y], "%°") {
+					t.Fatalf("%dx%d: row %d: %s", width, h, y, rows[y])
+				}
+			}
+			if bottom < len(rows) && bottom < s.lay.tableTop && rows[bottom] != "" {
+				t.Fatalf("%dx%d: below the boxes: %q", width, h, rows[bottom])
+			}
+		}
+	}
+}
