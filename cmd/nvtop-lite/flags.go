@@ -13,6 +13,7 @@ import (
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/screen"
 )
 
 // mode is what comes out.
@@ -307,12 +308,11 @@ func setSort(o *options, v string) error {
 }
 
 func setView(o *options, v string) error {
-	switch v {
-	case "boxes", "list", "numbers", "processes":
-		o.view = v
-		return nil
+	if m, err := screen.ParseMode(v); err != nil || m == screen.Auto {
+		return &usageError{what: fmt.Sprintf("--view: %q is none of boxes, list, numbers, processes", v)}
 	}
-	return &usageError{what: fmt.Sprintf("--view: %q is none of boxes, list, numbers, processes", v)}
+	o.view = v
+	return nil
 }
 
 func setPath(dst *string, name, v string) error {

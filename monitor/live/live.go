@@ -21,7 +21,7 @@ import (
 
 const (
 	historyLength    = 1024
-	silentAfter      = 2 * time.Second        // the driver process speaks every second
+	silentAfter      = 2 * time.Second        // the driver process speaks more often than that
 	repaintEvery     = time.Minute            // others write on a terminal too: wall, the kernel
 	noticeFor        = 4 * time.Second        // how long a passing message stands
 	firstWait        = 40 * time.Millisecond  // what cannot work at all is said without a screen

@@ -147,12 +147,16 @@ func (u *ui) rowsOf(e ansi.Event) (rows int, ok bool) {
 	return 0, false
 }
 
+func asksHelp(e ansi.Event) bool {
+	return e.Key == ansi.KeyF1 || e.Key == ansi.KeyRune && (e.Rune == 'h' || e.Rune == '?')
+}
+
 func (u *ui) pressInHelp(e ansi.Event) {
 	if rows, ok := u.rowsOf(e); ok {
 		u.view.HelpScroll += rows
 		return
 	}
-	if e.Key == ansi.KeyF1 || e.Key == ansi.KeyRune && (e.Rune == 'h' || e.Rune == '?') {
+	if asksHelp(e) {
 		u.view.Help = false
 	}
 }
@@ -166,7 +170,7 @@ func (u *ui) pressInDetails(e ansi.Event) {
 	switch {
 	case e.Key == ansi.KeyEnter:
 		v.Details = screen.NoDetails
-	case e.Key == ansi.KeyF1 || e.Key == ansi.KeyRune && (e.Rune == 'h' || e.Rune == '?'):
+	case asksHelp(e):
 		v.Help = true
 	case v.Details == screen.OfProcess && (e.Key == ansi.KeyF9 || e.Key == ansi.KeyRune && e.Rune == 'x'):
 		u.askSignal()
@@ -180,9 +184,11 @@ func (u *ui) pressInView(e ansi.Event) error {
 		v.Moved += rows
 		return nil
 	}
-	switch e.Key {
-	case ansi.KeyF1:
+	if asksHelp(e) {
 		v.Help = true
+		return nil
+	}
+	switch e.Key {
 	case ansi.KeyF6:
 		u.sortBy(v.Choice.SortedBy().Next())
 	case ansi.KeyF9:
@@ -205,8 +211,6 @@ func (u *ui) pressInView(e ansi.Event) error {
 func (u *ui) typed(r rune) error {
 	v := &u.view
 	switch r {
-	case 'h', '?':
-		v.Help = true
 	case 'v':
 		v.Mode, v.Scroll, v.Cursor = u.screen.NextMode(v), 0, 0
 		u.notice("view: " + v.Mode.String())
