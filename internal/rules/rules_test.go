@@ -39,11 +39,13 @@ var mayImport = map[string][]string{
 	"monitor/sample": {"monitor", "monitor/host", "monitor/process"},
 	"monitor/apart":  {"monitor", "monitor/sample", sys},
 
-	"monitor/screen": {"monitor", "internal/ansi"},
-	"monitor/report": {"monitor", "internal/ansi"},
-	"monitor/record": {"monitor", "internal/ansi"},
-	"monitor/live":   {"monitor", "monitor/screen", "monitor/apart", "monitor/process", "internal/ansi", sys},
-	"monitor/doctor": {"*", sys},
+	"monitor/screen":  {"monitor", "internal/ansi"},
+	"monitor/report":  {"monitor", "internal/ansi"},
+	"monitor/record":  {"monitor", "monitor/report", sys},
+	"monitor/summary": {"monitor", "monitor/report", "internal/ansi"},
+	"monitor/diff":    {"monitor", "monitor/report", "internal/ansi"},
+	"monitor/live":    {"monitor", "monitor/screen", "monitor/apart", "monitor/process", "monitor/record", "internal/ansi", sys},
+	"monitor/doctor":  {"*", sys},
 
 	"internal/ansi":           {term, sys, runewidth},
 	"internal/fakenvml":       {},

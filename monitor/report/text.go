@@ -36,9 +36,7 @@ func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
 	if opts.Location == nil {
 		opts.Location = time.Local
 	}
-	line := ansi.NewFrame(opts.Width, 1)
-	line.SetASCII(opts.ASCII)
-	t := text{page: page{dst: dst, line: line, width: opts.Width, level: opts.Level}, s: s, opts: &opts, styles: newStyles(opts.Level)}
+	t := text{Page: ansi.NewPage(dst, opts.Width, opts.Level, opts.ASCII), s: s, opts: &opts, styles: newStyles(opts.Level)}
 	t.header()
 	if len(s.GPUs) > 0 {
 		t.gpus()
@@ -46,15 +44,15 @@ func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
 			t.processes()
 		}
 	} else if s.Waiting == "" {
-		t.paragraph("no GPU", t.warn)
+		t.Paragraph("no GPU", t.warn)
 	}
 	t.alarms()
-	return t.dst
+	return t.Bytes()
 }
 
 // text is one text being written.
 type text struct {
-	page
+	*ansi.Page
 	styles
 	s    *monitor.Snapshot
 	opts *TextOptions
@@ -105,7 +103,7 @@ func (t *text) header() {
 	if t.opts.Version != "" {
 		left += " " + t.opts.Version
 	}
-	x := t.line.Text(0, 0, left, t.bold)
+	x := t.Line.Text(0, 0, left, t.bold)
 	left = known("", "  ", t.s.Host.Hostname)
 	if t.s.Source != "" && t.s.Source != "live" {
 		left += "  [" + t.s.Source + "]"
@@ -119,13 +117,13 @@ func (t *text) header() {
 		right = known(right, "  ", p.PowerMode)
 	}
 	right = strings.TrimLeft(right, " ")
-	room := t.width
-	if w := ansi.Width(right); w > 0 && x+ansi.Width(left)+2+w <= t.width {
-		t.line.Text(t.width-w, 0, right, t.dim)
+	room := t.Width()
+	if w := ansi.Width(right); w > 0 && x+ansi.Width(left)+2+w <= t.Width() {
+		t.Line.Text(t.Width()-w, 0, right, t.dim)
 		room -= w + 2
 	}
-	t.line.TextCut(x, 0, room-x, left, t.plain)
-	t.end()
+	t.Line.TextCut(x, 0, room-x, left, t.plain)
+	t.End()
 }
 
 // label names a GPU, which is its own parent, or an instance in few characters.
@@ -139,9 +137,9 @@ func label(g, parent *monitor.GPU) string {
 	return "?"
 }
 
-// number returns a value times scale with the given digits behind the point,
+// Number returns a value times scale with the given digits behind the point,
 // "-" where it is unknown, "~" before what was not measured.
-func number(r monitor.Reading, scale float64, digits int) string {
+func Number(r monitor.Reading, scale float64, digits int) string {
 	v, ok := r.Float()
 	if !ok {
 		return "-"
@@ -154,12 +152,12 @@ func number(r monitor.Reading, scale float64, digits int) string {
 }
 
 // percent returns a percentage in the colour of its height.
-func (t *text) percent(r monitor.Reading) cell {
+func (t *text) percent(r monitor.Reading) ansi.Cell {
 	v, ok := r.Float()
 	if !ok {
-		return cell{"-", t.dim}
+		return ansi.CellOf("-", t.dim)
 	}
-	return cell{number(whole(r, v), 1, 0) + "%", ansi.Style{Fg: at(t.load, v)}}
+	return ansi.CellOf(Number(whole(r, v), 1, 0)+"%", ansi.Style{Fg: at(t.load, v)})
 }
 
 // whole returns r rounded half to even, as everywhere on screen.
@@ -192,7 +190,7 @@ const (
 
 // of returns "part/whole", "-" where both are unknown.
 func of(part, whole monitor.Reading, scale float64, digits int) string {
-	p, w := number(part, scale, digits), number(whole, scale, digits)
+	p, w := Number(part, scale, digits), Number(whole, scale, digits)
 	if p == "-" && w == "-" {
 		return "-"
 	}
@@ -200,7 +198,7 @@ func of(part, whole monitor.Reading, scale float64, digits int) string {
 }
 
 func (t *text) gpus() {
-	rows := []row{}
+	rows := []ansi.Row{}
 	for i := range t.s.GPUs {
 		g := &t.s.GPUs[i]
 		rows = append(rows, t.gpu(g, g))
@@ -211,20 +209,20 @@ func (t *text) gpus() {
 	if len(t.s.GPUs) > 1 {
 		rows = append(rows, t.sum())
 	}
-	t.table([]column{
-		{head: "GPU", right: true, gap: 1, most: 8},
-		{head: "NAME", gap: 1, most: 16},
-		{head: "UTIL", right: true, gap: 1},
-		{head: "SM", right: true, gap: 1, least: 4},
-		{head: "MEM", right: true, gap: 1, least: 4},
-		{head: "GiB", right: true, gap: 1, least: 8},
-		{head: "POWER W", right: true, gap: 1},
-		{head: "TEMP", right: true, gap: 1},
-		{head: "NOTE", gap: 2},
+	t.Table([]ansi.Column{
+		{Head: "GPU", Right: true, Gap: 1, Most: 8},
+		{Head: "NAME", Gap: 1, Most: 16},
+		{Head: "UTIL", Right: true, Gap: 1},
+		{Head: "SM", Right: true, Gap: 1, Least: 4},
+		{Head: "MEM", Right: true, Gap: 1, Least: 4},
+		{Head: "GiB", Right: true, Gap: 1, Least: 8},
+		{Head: "POWER W", Right: true, Gap: 1},
+		{Head: "TEMP", Right: true, Gap: 1},
+		{Head: "NOTE", Gap: 2},
 	}, rows, t.dim)
 }
 
-func (t *text) gpu(g, parent *monitor.GPU) row {
+func (t *text) gpu(g, parent *monitor.GPU) ansi.Row {
 	name := "?"
 	if g.Name.Known() {
 		name = strings.TrimPrefix(g.Name.Value, "NVIDIA ")
@@ -232,7 +230,7 @@ func (t *text) gpu(g, parent *monitor.GPU) row {
 	if parent != g && g.Profile != "" {
 		name = g.Profile
 	}
-	cells := []cell{{label(g, parent), t.bold}, {name, t.plain}}
+	cells := []ansi.Cell{ansi.CellOf(label(g, parent), t.bold), ansi.CellOf(name, t.plain)}
 	if g.State != monitor.OK && g.State != monitor.Stale {
 		style := t.warn
 		if g.State == monitor.Lost {
@@ -240,23 +238,23 @@ func (t *text) gpu(g, parent *monitor.GPU) row {
 		} else if g.State == monitor.Sleeping {
 			style = t.dim
 		}
-		return row{cells: append(cells, cell{"-", t.dim}, cell{t.state(g), style}), span: 3}
+		return ansi.Row{Cells: append(cells, ansi.CellOf("-", t.dim), ansi.CellOf(t.state(g), style)), Span: 3}
 	}
 	r := &g.Readings
-	temperature := cell{"-", t.dim}
+	temperature := ansi.CellOf("-", t.dim)
 	if v, ok := r[monitor.TemperatureC].Float(); ok {
 		unit := "°"
 		if t.opts.ASCII {
 			unit = "C"
 		}
-		temperature = cell{number(r[monitor.TemperatureC], 1, 0) + unit, ansi.Style{Fg: at(t.heat, v)}}
+		temperature = ansi.CellOf(Number(r[monitor.TemperatureC], 1, 0)+unit, ansi.Style{Fg: at(t.heat, v)})
 	}
-	return row{cells: append(cells,
+	return ansi.Row{Cells: append(cells,
 		t.percent(r[monitor.UtilizationPercent]),
 		t.percent(r[monitor.SMActivePercent]),
 		t.percent(share(r[monitor.MemoryUsedBytes], r[monitor.MemoryTotalBytes])),
-		cell{of(r[monitor.MemoryUsedBytes], r[monitor.MemoryTotalBytes], perGiB, 1), t.plain},
-		cell{of(r[monitor.PowerMW], r[monitor.PowerLimitMW], perWatt, 0), t.plain},
+		ansi.CellOf(of(r[monitor.MemoryUsedBytes], r[monitor.MemoryTotalBytes], perGiB, 1), t.plain),
+		ansi.CellOf(of(r[monitor.PowerMW], r[monitor.PowerLimitMW], perWatt, 0), t.plain),
 		temperature,
 		t.note(g),
 	)}
@@ -266,14 +264,14 @@ func (t *text) gpu(g, parent *monitor.GPU) row {
 func (t *text) state(g *monitor.GPU) string {
 	b := g.State.String()
 	if g.StateSince != 0 && g.State != monitor.Unavailable {
-		b += " " + duration(t.s.Age(g.StateSince))
+		b += " " + Duration(t.s.Age(g.StateSince))
 	}
 	why := g.StateReason
 	if g.State == monitor.Lost && why == "GPU is lost" {
 		why = "" // said already
 	}
 	if why == "" && g.State == monitor.Unavailable {
-		why = reason(g.Unmeasured())
+		why = ReasonText(g.Unmeasured())
 	}
 	if why != "" {
 		b += ": " + why
@@ -281,8 +279,8 @@ func (t *text) state(g *monitor.GPU) string {
 	return b
 }
 
-// reason returns the words for why there is no value.
-func reason(r monitor.Reason) string {
+// ReasonText returns the words for why there is no value.
+func ReasonText(r monitor.Reason) string {
 	switch r {
 	case monitor.GPULost:
 		return "GPU lost"
@@ -294,8 +292,8 @@ func reason(r monitor.Reason) string {
 	return strings.ReplaceAll(r.String(), "_", " ")
 }
 
-// duration returns an age in words.
-func duration(d time.Duration) string {
+// Duration returns an age in words.
+func Duration(d time.Duration) string {
 	v := int64(d / time.Second)
 	switch {
 	case v >= 2*86400:
@@ -308,8 +306,8 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d s", v)
 }
 
-// span returns a run time in few characters: 31s, 14m, 2h14m, 6d03h.
-func span(d time.Duration) string {
+// Span returns a run time in few characters: 31s, 14m, 2h14m, 6d03h.
+func Span(d time.Duration) string {
 	v := max(int64(d/time.Second), 0)
 	switch {
 	case v < 60:
@@ -324,13 +322,13 @@ func span(d time.Duration) string {
 
 // note returns what matters most about a GPU: what is wrong, else who uses it,
 // else what is good to know.
-func (t *text) note(g *monitor.GPU) cell {
+func (t *text) note(g *monitor.GPU) ansi.Cell {
 	if g.State == monitor.Stale {
 		b := "stale"
 		if g.Refreshed != 0 {
-			b += " " + duration(t.s.Age(g.Refreshed))
+			b += " " + Duration(t.s.Age(g.Refreshed))
 		}
-		return cell{b, t.warn}
+		return ansi.CellOf(b, t.warn)
 	}
 	worst := monitor.Health{}
 	wrong := 0
@@ -344,13 +342,13 @@ func (t *text) note(g *monitor.GPU) cell {
 	}
 	switch {
 	case wrong > 1:
-		return cell{fmt.Sprintf("%s +%d", worst.Text, wrong-1), t.of(worst.Level)}
+		return ansi.CellOf(fmt.Sprintf("%s +%d", worst.Text, wrong-1), t.of(worst.Level))
 	case wrong == 1:
-		return cell{worst.Text, t.of(worst.Level)}
+		return ansi.CellOf(worst.Text, t.of(worst.Level))
 	case len(g.MIG) == 1:
-		return cell{"MIG: 1 instance", t.plain}
+		return ansi.CellOf("MIG: 1 instance", t.plain)
 	case len(g.MIG) > 1:
-		return cell{fmt.Sprintf("MIG: %d instances", len(g.MIG)), t.plain}
+		return ansi.CellOf(fmt.Sprintf("MIG: %d instances", len(g.MIG)), t.plain)
 	}
 	if len(g.Processes) > 0 {
 		first := slices.MinFunc(g.Processes, byMemory)
@@ -364,9 +362,9 @@ func (t *text) note(g *monitor.GPU) cell {
 		if n := len(g.Processes) - 1; n > 0 {
 			b += fmt.Sprintf(" +%d", n)
 		}
-		return cell{b, t.plain}
+		return ansi.CellOf(b, t.plain)
 	}
-	return cell{worst.Text, t.plain}
+	return ansi.CellOf(worst.Text, t.plain)
 }
 
 // byMemory orders processes by memory, the largest first, then by PID.
@@ -384,7 +382,7 @@ func byMemory(a, b monitor.Process) int {
 
 // sum returns the row below the GPUs: means of percentages, totals of the
 // rest, over those that are measured.
-func (t *text) sum() row {
+func (t *text) sum() ansi.Row {
 	var load, sm, used, total, power, limit monitor.Total
 	n := 0
 	for i := range t.s.GPUs {
@@ -407,21 +405,21 @@ func (t *text) sum() row {
 	}
 	covered := fmt.Sprintf("%d of %d GPUs", n, len(t.s.GPUs))
 	if n == 0 {
-		return row{cells: []cell{{sign, t.dim}, {covered, t.dim}}, span: 1}
+		return ansi.Row{Cells: []ansi.Cell{ansi.CellOf(sign, t.dim), ansi.CellOf(covered, t.dim)}, Span: 1}
 	}
-	mean := func(sum *monitor.Total) cell {
+	mean := func(sum *monitor.Total) ansi.Cell {
 		r := sum.Reading()
 		if v, ok := r.Float(); ok {
 			r = monitor.OfFloat(v / float64(n))
 		}
 		return t.percent(r)
 	}
-	return row{cells: []cell{
-		{sign, t.dim}, {}, mean(&load), mean(&sm),
+	return ansi.Row{Cells: []ansi.Cell{
+		ansi.CellOf(sign, t.dim), {}, mean(&load), mean(&sm),
 		t.percent(share(used.Reading(), total.Reading())),
-		{of(used.Reading(), total.Reading(), perGiB, 0), t.plain},
-		{of(power.Reading(), limit.Reading(), perWatt, 0), t.plain},
-		{}, {covered, t.dim},
+		ansi.CellOf(of(used.Reading(), total.Reading(), perGiB, 0), t.plain),
+		ansi.CellOf(of(power.Reading(), limit.Reading(), perWatt, 0), t.plain),
+		{}, ansi.CellOf(covered, t.dim),
 	}}
 }
 
@@ -449,7 +447,7 @@ func (t *text) processes() {
 			return // its row says why
 		}
 		if g.ProcStatus.Reason != monitor.Known {
-			unread = append(unread, fmt.Sprintf("GPU %s: processes unknown, %s", label(g, parent), reason(g.ProcStatus.Reason)))
+			unread = append(unread, fmt.Sprintf("GPU %s: processes unknown, %s", label(g, parent), ReasonText(g.ProcStatus.Reason)))
 			return
 		}
 		read++
@@ -470,35 +468,35 @@ func (t *text) processes() {
 	if c.Sort != monitor.ByDefault {
 		slices.SortStableFunc(chosen, func(a, b monitor.Placed) int { return c.Compare(&a, &b) })
 	}
-	var rows []row
+	var rows []ansi.Row
 	for i := range chosen {
 		rows = append(rows, t.process(&chosen[i]))
 	}
 	if len(rows) > 0 {
-		t.end()
-		t.table([]column{
-			{head: "GPU", right: true, gap: 1, most: 8},
-			{head: "PID", right: true, gap: 1, least: 8},
-			{head: "USER", gap: 1, least: 7, most: 8},
-			{head: "TYPE", gap: 1},
-			{head: "SM", right: true, gap: 1, least: 4},
-			{head: "GPU MEM", right: true, gap: 1, least: 8},
-			{head: "%", right: true, gap: 1, least: 3},
-			{head: "CPU", right: true, gap: 1, least: 5},
-			{head: "TIME", right: true, gap: 1, least: 6},
-			{head: "COMMAND", gap: 1},
+		t.End()
+		t.Table([]ansi.Column{
+			{Head: "GPU", Right: true, Gap: 1, Most: 8},
+			{Head: "PID", Right: true, Gap: 1, Least: 8},
+			{Head: "USER", Gap: 1, Least: 7, Most: 8},
+			{Head: "TYPE", Gap: 1},
+			{Head: "SM", Right: true, Gap: 1, Least: 4},
+			{Head: "GPU MEM", Right: true, Gap: 1, Least: 8},
+			{Head: "%", Right: true, Gap: 1, Least: 3},
+			{Head: "CPU", Right: true, Gap: 1, Least: 5},
+			{Head: "TIME", Right: true, Gap: 1, Least: 6},
+			{Head: "COMMAND", Gap: 1},
 		}, rows, t.dim)
 	} else if read == all {
-		t.end()
-		t.paragraph(nobody(c, "a GPU"), t.dim)
+		t.End()
+		t.Paragraph(nobody(c, "a GPU"), t.dim)
 	} else if read > 0 && len(unread) == 0 {
-		t.end()
-		t.paragraph(nobody(c, "a GPU that could be read"), t.dim)
+		t.End()
+		t.Paragraph(nobody(c, "a GPU that could be read"), t.dim)
 	}
 	if len(unread) > 0 {
-		t.end()
+		t.End()
 		for _, s := range unread {
-			t.paragraph(s, t.warn)
+			t.Paragraph(s, t.warn)
 		}
 	}
 }
@@ -516,7 +514,7 @@ func nobody(c *monitor.Choice, gpu string) string {
 	return "no process uses " + gpu
 }
 
-func (t *text) process(at *monitor.Placed) row {
+func (t *text) process(at *monitor.Placed) ansi.Row {
 	p := at.Process
 	user := "?"
 	if p.User.Known() && p.User.Value != "" {
@@ -535,35 +533,35 @@ func (t *text) process(at *monitor.Placed) row {
 		kinds = "-"
 	}
 	cpu := t.percent(p.CPUPercent)
-	cpu.style = t.plain // of one core: 101 % is no alarm
+	cpu.Style = t.plain // of one core: 101 % is no alarm
 	ran := "-"
 	if start, ok := p.StartTime.Int(); ok {
-		ran = span(t.s.Time.Sub(time.Unix(0, start)))
+		ran = Span(t.s.Time.Sub(time.Unix(0, start)))
 	}
-	return row{cells: []cell{
-		{label(at.GPU, at.Parent), t.bold},
-		{strconv.FormatUint(uint64(p.PID), 10), t.plain},
-		{user, t.plain},
-		{kinds, t.plain},
+	return ansi.Row{Cells: []ansi.Cell{
+		ansi.CellOf(label(at.GPU, at.Parent), t.bold),
+		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.plain),
+		ansi.CellOf(user, t.plain),
+		ansi.CellOf(kinds, t.plain),
 		t.percent(p.SMPercent),
-		{size(p.GPUMemoryBytes), t.plain},
+		ansi.CellOf(Size(p.GPUMemoryBytes), t.plain),
 		t.percent(share(p.GPUMemoryBytes, at.GPU.Readings[monitor.MemoryTotalBytes])),
 		cpu,
-		{ran, t.plain},
-		{command(p), t.plain},
+		ansi.CellOf(ran, t.plain),
+		ansi.CellOf(command(p), t.plain),
 	}}
 }
 
-// size returns a number of bytes in GiB, or in MiB where it is small.
-func size(r monitor.Reading) string {
+// Size returns a number of bytes in GiB, or in MiB where it is small.
+func Size(r monitor.Reading) string {
 	v, ok := r.Float()
 	switch {
 	case !ok:
 		return "-"
 	case v > 0 && v < 0.1*(1<<30):
-		return number(r, 1.0/(1<<20), 0) + " MiB"
+		return Number(r, 1.0/(1<<20), 0) + " MiB"
 	}
-	return number(r, perGiB, 1) + " GiB"
+	return Number(r, perGiB, 1) + " GiB"
 }
 
 // alarms says in full what is wrong, the worst first.
@@ -599,10 +597,10 @@ func (t *text) alarms() {
 		alarms = append(alarms, alarm{"warning: " + w.Text, monitor.Warn})
 	}
 	if len(alarms) > 0 && len(t.s.GPUs) > 0 {
-		t.end()
+		t.End()
 	}
 	for _, a := range alarms {
-		t.paragraph(a.text, t.of(a.level))
+		t.Paragraph(a.text, t.of(a.level))
 	}
 }
 

@@ -224,11 +224,11 @@ func TestTextWrapsLongWords(t *testing.T) {
 func TestDurations(t *testing.T) {
 	for seconds, want := range map[int64]string{0: "0 s/0s", 31: "31 s/31s", 100: "100 s/1m", 840: "14 min/14m", 8040: "2 h/2h14m", 529200: "6 d/6d03h"} {
 		d := time.Duration(seconds) * time.Second
-		if got := duration(d) + "/" + span(d); got != want {
+		if got := Duration(d) + "/" + Span(d); got != want {
 			t.Errorf("%d s: %s, want %s", seconds, got, want)
 		}
 	}
-	if span(-time.Second) != "0s" {
+	if Span(-time.Second) != "0s" {
 		t.Error("a start in the future")
 	}
 }
