@@ -22,9 +22,7 @@ func TestFolder(t *testing.T) {
 	}
 	child := exec.Command("sleep", "1000")
 	child.Dir = dir
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, child)
 	defer child.Wait()
 	defer child.Process.Kill()
 	h := host.Open("")

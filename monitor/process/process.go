@@ -106,6 +106,8 @@ type entry struct {
 	seen    int64 // when it was last asked for
 	facts   facts
 	known   bool    // facts were looked up
+	told    int64   // when they were
+	blanks  int     // how often there was no command line
 	asked   *answer // a look-up that has not answered yet
 	cpuFrom time.Duration
 	cpuAt   int64 // 0: no CPU time was read yet
@@ -170,7 +172,7 @@ func (t *Table) fill(p *monitor.Process, now int64, w *waiter) {
 		e = t.update(p.PID, s, now)
 	}
 	e.seen = now
-	if !e.known && !t.describe(p.PID, e, w) {
+	if (!e.known || e.doubtful(now)) && !t.describe(p.PID, e, w) {
 		t.miss(p, fs.ErrNotExist)
 		return
 	}
@@ -251,7 +253,7 @@ func (t *Table) update(pid uint32, s sample, now int64) *entry {
 		// The start is told once: the clock it comes from may be set meanwhile.
 		s.startTime = e.startTime
 		if e.comm != s.comm {
-			e.known, e.asked = false, nil
+			e.known, e.asked, e.blanks = false, nil, 0
 		}
 	}
 	e.sample, e.at = s, now
@@ -290,8 +292,18 @@ func (t *Table) describe(pid uint32, e *entry, w *waiter) bool {
 		return true
 	}
 	a := e.asked
-	e.asked, e.facts, e.known = nil, a.facts, a.ok
+	e.asked, e.facts, e.known, e.told = nil, a.facts, a.ok, e.at
+	if a.facts.command.Reason == monitor.NotFound {
+		e.blanks++
+	}
 	return a.ok
+}
+
+// doubtful reports whether to look again at a process without a command line:
+// between two programs it has the new one's name already and no command line
+// yet.
+func (e *entry) doubtful(now int64) bool {
+	return e.blanks == 1 && !e.ended && now-e.told >= int64(fresh)
 }
 
 // waiter waits for answers, all together no longer than twice its patience.

@@ -19,6 +19,7 @@ type town struct {
 	describes int
 	hold      map[uint32]chan struct{} // look-ups that wait
 	holds     holding
+	blank     bool // nobody has a command line
 }
 
 func (w *town) sample(pid uint32) (sample, error) {
@@ -41,8 +42,12 @@ func (w *town) describe(pid uint32, s sample) (facts, bool) {
 	if hold != nil {
 		<-hold
 	}
+	command := monitor.OfText(s.comm + " -x")
+	if w.blank {
+		command = monitor.UnknownText(monitor.NotFound)
+	}
 	return facts{
-		name: monitor.OfText(s.comm), command: monitor.OfText(s.comm + " -x"), user: monitor.OfText("kim"), uid: pid,
+		name: monitor.OfText(s.comm), command: command, user: monitor.OfText("kim"), uid: pid,
 		container: monitor.Container{Reason: monitor.Known}, job: monitor.Job{Reason: monitor.Known}, unit: monitor.OfText(""),
 		holds: w.holds,
 	}, ok && now.start == s.start
@@ -147,6 +152,31 @@ func TestAnotherProgramInTheSameProcess(t *testing.T) {
 	}
 	if v, ok := p.CPUPercent.Float(); !ok || v != 100 {
 		t.Errorf("CPU load %v %v", v, p.CPUPercent.Reason)
+	}
+}
+
+// Between two programs a process has the new one's name and no command line yet.
+func TestCommandLineThatComesLater(t *testing.T) {
+	w := newTown()
+	tab := newTable(w)
+	w.set(7, person("train.py", 1, 0))
+	w.blank = true
+	if p := fillOne(tab, 7, second); p.Command.Reason != monitor.NotFound {
+		t.Errorf("%+v", p.Command)
+	}
+	w.blank = false
+	if p := fillOne(tab, 7, 2*second); p.Command.Value != "train.py -x" {
+		t.Errorf("%+v", p.Command)
+	}
+	// One that never has one is not asked for ever.
+	w.blank = true
+	w.set(8, person("kthread", 1, 0))
+	w.describes = 0
+	for i := range int64(5) {
+		fillOne(tab, 8, (3+i)*second)
+	}
+	if w.describes != 2 {
+		t.Errorf("%d look-ups of a process without a command line", w.describes)
 	}
 }
 

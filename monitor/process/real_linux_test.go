@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -21,13 +22,31 @@ func here() *Table {
 	return newTable(tree)
 }
 
+// start starts a child and waits until it is the program that it is to be: for a
+// moment after its start it has no command line yet.
+func start(t *testing.T, child *exec.Cmd) {
+	t.Helper()
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	file := fmt.Sprintf("/proc/%d/cmdline", child.Process.Pid)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		line, err := os.ReadFile(file)
+		if len(line) > 0 {
+			return
+		}
+		if err != nil || time.Now().After(deadline) {
+			child.Process.Kill()
+			t.Fatalf("a child without a command line: %v", err)
+		}
+	}
+}
+
 func TestBusyChild(t *testing.T) {
 	// Not this process: an emulator makes up what /proc says of it.
 	began := time.Now()
 	child := exec.Command("sh", "-c", "while :; do :; done")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, child)
 	defer child.Wait()
 	defer child.Process.Kill()
 	pid := uint32(child.Process.Pid)
@@ -63,9 +82,7 @@ func TestBusyChild(t *testing.T) {
 
 func TestChildToZombie(t *testing.T) {
 	child := exec.Command("sleep", "1000")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, child)
 	pid := uint32(child.Process.Pid)
 	defer child.Wait()
 	tab := here()

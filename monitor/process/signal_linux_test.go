@@ -29,9 +29,7 @@ func childSignaller() *Signaller {
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	child := exec.Command("sleep", "1000")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, child)
 	t.Cleanup(func() {
 		child.Process.Kill()
 		child.Wait()
