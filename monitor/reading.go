@@ -80,8 +80,8 @@ const (
 // Reading is a measured value, or the reason why there is none.
 type Reading struct {
 	bits       uint64
-	At         int64 // when it was measured, in ns since 1970 on the sampler's steady clock; 0 when not measured
-	Err        CallError
+	At         int64     // when it was measured, in ns since 1970 on the sampler's steady clock; 0 when not measured
+	Err        CallError // why there is no value
 	Reason     Reason
 	Provenance Provenance
 	kind       Kind
@@ -122,6 +122,13 @@ func OfWord(v uint64) Reading { return Reading{bits: v, Reason: Known, kind: Wor
 
 // OfMask returns a known reading of a set of bits.
 func OfMask(v uint64) Reading { return Reading{bits: v, Reason: Known, kind: Mask} }
+
+// OfForeign returns a known reading of kind Word or Mask with words that have no
+// number here, separated by blanks, as in a recording of a newer version. Bits
+// are those of the words that have one.
+func OfForeign(kind Kind, bits uint64, words string) Reading {
+	return Reading{bits: bits, Err: CallError{Name: words}, Reason: Known, kind: kind}
+}
 
 // Unknown returns a reading without a value.
 func Unknown(why Reason) Reading {

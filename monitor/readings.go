@@ -1,6 +1,9 @@
 package monitor
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // ReadingID names a reading of a GPU. The names are those of the JSON keys.
 type ReadingID uint8
@@ -199,6 +202,23 @@ func (id ReadingID) AppendWords(dst []string, v uint64) []string {
 		}
 	}
 	return dst
+}
+
+// Word returns the word of a known reading of id, which is of kind Word.
+func (id ReadingID) Word(r Reading) string {
+	if r.Err.Name != "" {
+		return r.Err.Name
+	}
+	return id.WordOf(r.bits)
+}
+
+// Words appends the words of a known reading of id, which is of kind Mask.
+func (id ReadingID) Words(dst []string, r Reading) []string {
+	dst = id.AppendWords(dst, r.bits)
+	if r.Err.Name == "" {
+		return dst
+	}
+	return append(dst, strings.Fields(r.Err.Name)...)
 }
 
 // Group names what is asked for together and is no single reading.

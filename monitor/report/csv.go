@@ -3,13 +3,14 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
 
 	"nvtop-lite/internal/ansi"
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 )
 
@@ -20,7 +21,7 @@ var (
 	csvFirst = []string{"time", "host", "driver", "source"}
 
 	csvGPU = slices.Concat([]string{"index", "uuid", "pci_bus_id", "name", "architecture", "serial", "minor",
-		"state", "state_reason", "age_seconds", "sources", "integrated",
+		"state", "state_reason", "state_seconds", "age_seconds", "call", "call_seconds", "sources", "integrated",
 		"gpu_instance_id", "compute_instance_id", "profile", "parent_uuid"},
 		keys(monitor.UtilizationPercent, monitor.MemoryReservedBytes), []string{"memory_unified"},
 		keys(monitor.MemoryReservedBytes+1, monitor.MIGEnabled),
@@ -81,7 +82,7 @@ func AppendProcessCSV(dst []byte, s *monitor.Snapshot, c monitor.Choice, header 
 		}
 	})
 	if c.Sort != monitor.ByDefault {
-		slices.SortStableFunc(chosen, func(a, b monitor.Placed) int { return c.Compare(&a, &b) })
+		sort.SliceStable(chosen, func(i, j int) bool { return c.Compare(&chosen[i], &chosen[j]) < 0 })
 	}
 	for _, p := range chosen {
 		var w writer
@@ -139,13 +140,12 @@ func gpuValues(s *monitor.Snapshot, g, parent *monitor.GPU) map[string]any {
 }
 
 // valuesOf reads an object that was just written.
-func valuesOf(object []byte) (values map[string]any) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	if err := d.Decode(&values); err != nil {
-		panic("report: invalid JSON: " + err.Error())
+func valuesOf(object []byte) map[string]any {
+	var values any
+	if err := json.Unmarshal(object, &values); err != nil {
+		panic("report: " + err.Error())
 	}
-	return values
+	return values.(map[string]any)
 }
 
 func cells(values map[string]any, columns []string) []string {
@@ -161,7 +161,7 @@ func cells(values map[string]any, columns []string) []string {
 func csvCell(v any) string {
 	switch v := v.(type) {
 	case json.Number:
-		return v.String()
+		return string(v)
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
@@ -178,7 +178,7 @@ func csvCell(v any) string {
 			word, _ := why.(string)
 			pairs = append(pairs, key+"="+word)
 		}
-		slices.Sort(pairs)
+		sort.Slice(pairs, func(i, j int) bool { return pairs[i] < pairs[j] })
 		return csvText(strings.Join(pairs, ";"))
 	}
 	return ""

@@ -24,6 +24,7 @@ func AppendJSON(dst []byte, s *monitor.Snapshot) []byte {
 	w := writer{b: append(dst, '{')}
 	w.text("schema", Schema)
 	w.time("time", s.Time)
+	w.time("steady_time", time.Unix(0, s.Steady))
 	w.number("interval_seconds", s.Interval.Seconds())
 	w.text("source", s.Source)
 	w.host(&s.Host)
@@ -36,10 +37,10 @@ func AppendJSON(dst []byte, s *monitor.Snapshot) []byte {
 	w.close(']')
 	w.list("warnings")
 	if s.Waiting != "" {
-		w.warning("waiting", s.Waiting)
+		w.warning(waiting, s.Waiting, s.WaitingHint)
 	}
 	for i := range s.Warnings {
-		w.warning(s.Warnings[i].Code, s.Warnings[i].Text)
+		w.warning(s.Warnings[i].Code, s.Warnings[i].Text, "")
 	}
 	w.close(']')
 	w.close('}')
@@ -161,10 +162,14 @@ func (w *writer) time(key string, t time.Time) {
 	w.b = append(w.b, '"')
 }
 
-func (w *writer) warning(code, text string) {
+// waiting is the code of the warning that there is no GPU yet.
+const waiting = "waiting"
+
+func (w *writer) warning(code, text, hint string) {
 	w.open()
 	w.text("code", code)
 	w.text("text", text)
+	w.textOrNull("hint", hint)
 	w.close('}')
 }
 
@@ -198,11 +203,9 @@ func (w *writer) reading(o *object, key, full string, r monitor.Reading, kind mo
 		v, _ := r.Flag()
 		w.b = strconv.AppendBool(w.b, v)
 	case monitor.Word:
-		v, _ := r.Bits()
-		w.b = appendString(w.b, id.WordOf(v))
+		w.b = appendString(w.b, id.Word(r))
 	case monitor.Mask:
-		v, _ := r.Bits()
-		w.words(id.AppendWords(nil, v))
+		w.words(id.Words(nil, r))
 	default:
 		if v, ok := r.Int(); ok && r.Kind() == monitor.Integer {
 			w.b = strconv.AppendInt(w.b, v, 10)
@@ -227,6 +230,11 @@ func (w *writer) words(words []string) {
 // miss remembers why key is null.
 func (o *object) miss(key string, why monitor.Reason, err monitor.CallError) {
 	o.missing = append(o.missing, missing{key, why})
+	o.blame(key, err)
+}
+
+// blame remembers the call that failed, if it was one.
+func (o *object) blame(key string, err monitor.CallError) {
 	if err.Function != "" || err.Name != "" {
 		o.errors = append(o.errors, failure{key, err})
 	}
@@ -361,14 +369,19 @@ func (w *writer) gpu(s *monitor.Snapshot, g, parent *monitor.GPU) {
 	w.reading(&o, "minor", "minor", minor, monitor.Integer, monitor.Minor)
 	w.text("state", state.String())
 	w.textOrNull("state_reason", g.StateReason)
-	if g.StateErr != (monitor.CallError{}) {
-		o.errors = append(o.errors, failure{"state", g.StateErr})
-	}
+	w.since(s, "state_seconds", g.StateSince)
+	o.blame("state", g.StateErr)
 	never := why
 	if why == monitor.Known && slices.ContainsFunc(g.Readings[:], func(r monitor.Reading) bool { return r.Reason == monitor.Timeout }) {
 		never = monitor.Timeout // the first refresh did not end
 	}
 	w.age(&o, s, "age_seconds", g.Refreshed, never)
+	w.textOrNull("call", g.Call)
+	since := g.CallSince
+	if g.Call == "" {
+		since = 0
+	}
+	w.since(s, "call_seconds", since)
 	w.key("sources")
 	w.words(g.Sources)
 	w.bool("integrated", g.Integrated)
@@ -434,13 +447,13 @@ func tolerance(s *monitor.Snapshot) time.Duration {
 	return time.Second
 }
 
-// seconds rounds to milliseconds.
-func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
+// aged is the age of something, in whole milliseconds.
+func aged(s *monitor.Snapshot, at int64) time.Duration { return s.Age(at).Round(time.Millisecond) }
 
 // old remembers the age of key where it is older than an interval.
 func (o *object) old(s *monitor.Snapshot, key string, at int64) {
-	if d := s.Age(at); d > tolerance(s) {
-		o.ages = append(o.ages, age{key, seconds(d)})
+	if d := aged(s, at); d > tolerance(s) {
+		o.ages = append(o.ages, age{key, d.Seconds()})
 	}
 }
 
@@ -455,11 +468,20 @@ func (w *writer) age(o *object, s *monitor.Snapshot, key string, at int64, why m
 		o.miss(key, why, monitor.CallError{})
 		return
 	}
-	d := s.Age(at)
+	d := aged(s, at)
 	if d <= tolerance(s) {
 		d = 0
 	}
-	w.number(key, seconds(d))
+	w.number(key, d.Seconds())
+}
+
+// since writes for how long something has been so, null where it is not so.
+func (w *writer) since(s *monitor.Snapshot, key string, at int64) {
+	if at == 0 {
+		w.null(key)
+		return
+	}
+	w.number(key, aged(s, at).Seconds())
 }
 
 // unlisted writes null for a list that was not read, or does not count because
@@ -664,7 +686,7 @@ func appendString(dst []byte, s string) []byte {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 {
 			dst = append(dst, s[start:i]...)
-			dst = append(dst, `\ufffd`...)
+			dst = append(dst, "\ufffd"...)
 		} else if r < 0xa0 || r == 0x61c || r >= 0x200e && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 			dst = append(dst, s[start:i]...)
 			dst = append(dst, `\u`...)

@@ -43,12 +43,12 @@ func golden(t *testing.T, name string, got []byte) {
 
 // The keys of each object, in order.
 var (
-	snapshotKeys = words("schema time interval_seconds source host driver platform gpus warnings")
+	snapshotKeys = words("schema time steady_time interval_seconds source host driver platform gpus warnings")
 	hostKeys     = words("hostname os arch boot_id cpu_percent memory_total_bytes memory_available_bytes unavailable")
 	driverKeys   = words("version cuda_version nvml_version library unavailable")
 	platformKeys = words("kind model soc l4t jetpack power_mode rails engines emc_mhz unavailable")
 	gpuKeys      = words(`index uuid pci_bus_id name architecture serial minor
-		state state_reason age_seconds sources integrated gpu_instance_id compute_instance_id profile parent_uuid
+		state state_reason state_seconds age_seconds call call_seconds sources integrated gpu_instance_id compute_instance_id profile parent_uuid
 		utilization_percent memory_utilization_percent encoder_percent decoder_percent jpeg_percent ofa_percent
 		sm_active_percent sm_occupancy_percent tensor_active_percent dram_active_percent
 		memory_total_bytes memory_used_bytes memory_free_bytes memory_reserved_bytes memory_unified
@@ -66,11 +66,11 @@ var (
 		gpu_instance_id compute_instance_id cpu_percent host_memory_bytes container job unit namespace unavailable provenance`)
 	smallKeys = map[string][]string{
 		"fans": words("index percent rpm target_percent"), "xids": words("time code source gpu_instance_id compute_instance_id"), "health": words("code level text"),
-		"rails": words("name power_mw scope"), "engines": words("name percent"), "warnings": words("code text"),
+		"rails": words("name power_mw scope"), "engines": words("name percent"), "warnings": words("code text hint"),
 		"container": words("runtime id pod_uid"), "job": words("scheduler id step"),
 	}
 	// mayBeNull are nulls that mean "does not apply".
-	mayBeNull = words("state_reason container job unit gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
+	mayBeNull = words("state_reason state_seconds call call_seconds hint container job unit gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
 		"model soc l4t jetpack power_mode emc_mhz")
 )
 
@@ -469,8 +469,8 @@ func TestJSONMasksSecrets(t *testing.T) {
 }
 
 func TestJSONSaysWaiting(t *testing.T) {
-	n := check(t, AppendJSON(nil, &monitor.Snapshot{Waiting: "no driver in sight"}))
-	if w := n.nodes("warnings"); len(w) != 1 || w[0].values["code"] != "waiting" || w[0].values["text"] != "no driver in sight" {
+	n := check(t, AppendJSON(nil, &monitor.Snapshot{Waiting: "no driver in sight", WaitingHint: "load it"}))
+	if w := n.nodes("warnings"); len(w) != 1 || w[0].values["code"] != "waiting" || w[0].values["text"] != "no driver in sight" || w[0].values["hint"] != "load it" {
 		t.Errorf("warnings %v", w)
 	}
 }

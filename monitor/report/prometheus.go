@@ -154,11 +154,11 @@ func (x *exposition) age(g *labelled, at int64) {
 	if at == 0 {
 		return
 	}
-	d := x.s.Age(at)
+	d := aged(x.s, at)
 	if d <= tolerance(x.s) {
 		d = 0
 	}
-	x.sample(g, "", string(appendNumber(nil, seconds(d))))
+	x.sample(g, "", string(appendNumber(nil, d.Seconds())))
 }
 
 func (x *exposition) reading(id monitor.ReadingID) {
@@ -177,8 +177,7 @@ func (x *exposition) reading(id monitor.ReadingID) {
 			v, _ := r.Flag()
 			x.sample(g, "", flagValue(v))
 		case monitor.Word:
-			v, _ := r.Bits()
-			x.word(g, info.Key, id.WordOf(v), true)
+			x.word(g, info.Key, id.Word(r), true)
 		case monitor.Mask:
 			v, _ := r.Bits()
 			// Those that are not set are told too: no sample would be unknown.
