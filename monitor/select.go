@@ -224,10 +224,8 @@ func (s Selection) Picks(g *GPU) (picked bool, instances []GPU) {
 	if s.All() {
 		return true, g.MIG
 	}
-	for _, p := range s.parts {
-		if p.picksWhole(&g.Identity) {
-			return true, g.MIG
-		}
+	if s.picksWhole(&g.Identity) {
+		return true, g.MIG
 	}
 	for i := range g.MIG {
 		for _, p := range s.parts {
@@ -238,6 +236,66 @@ func (s Selection) Picks(g *GPU) (picked bool, instances []GPU) {
 		}
 	}
 	return instances != nil, instances
+}
+
+// Fixed returns the choice that s makes among gpus by what stays of a GPU: its
+// UUID, or the bus id where that is unknown. A choice of none of them stays as
+// it is.
+func (s Selection) Fixed(gpus []GPU) Selection {
+	var f Selection
+	for i := range gpus {
+		g := &gpus[i]
+		if s.picksWhole(&g.Identity) {
+			f.parts = append(f.parts, fixed(&g.Identity))
+			continue
+		}
+		_, instances := s.Picks(g)
+		for j := range instances {
+			f.parts = append(f.parts, fixed(&instances[j].Identity))
+		}
+	}
+	if s.All() || f.All() {
+		return s
+	}
+	return f
+}
+
+// fixed is the part of a selection that names one GPU or instance.
+func fixed(id *Identity) selector {
+	p := selector{first: id.Index, last: id.Index}
+	if bus, ok := NormalBusID(id.PCIBusID.Value); ok {
+		p.first, p.bus = None, bus
+	}
+	if id.UUID.Known() && id.UUID.Value != "" {
+		p.first, p.uuid = None, strings.ToLower(id.UUID.Value)
+	}
+	return p
+}
+
+func (s Selection) picksWhole(id *Identity) bool {
+	for _, p := range s.parts {
+		if p.picksWhole(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// Of returns a copy of the snapshot with the GPUs that s chooses.
+func (s Selection) Of(snap *Snapshot) *Snapshot {
+	if s.All() {
+		return snap
+	}
+	c := *snap
+	c.GPUs = nil
+	for i := range snap.GPUs {
+		if picked, instances := s.Picks(&snap.GPUs[i]); picked {
+			g := snap.GPUs[i]
+			g.MIG = instances
+			c.GPUs = append(c.GPUs, g)
+		}
+	}
+	return &c
 }
 
 // Check says what is wrong with s on a machine that has exactly gpus: the parts

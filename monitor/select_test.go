@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -113,4 +114,44 @@ func FuzzParseSelection(f *testing.F) {
 			s.Picks(&gpus[i])
 		}
 	})
+}
+
+// TestSelectionStaysWithTheGPU: a choice by number is fixed to the GPUs that had
+// the numbers.
+func TestSelectionStaysWithTheGPU(t *testing.T) {
+	for _, c := range []struct{ list, want string }{
+		{"0-1", "0 1"}, {"MIG-8765", "2:1"}, {"2", "2:2"}, {"0,MIG-8765", "0 2:1"},
+	} {
+		s, err := monitor.ParseSelection(c.list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := machine()
+		s = s.Fixed(before)
+		after := machine()
+		place := map[string]string{}
+		for i := range after {
+			place[monitor.Key(&after[i])] = fmt.Sprint(i)
+			after[i].Index = len(after) - 1 - i // they change their numbers
+		}
+		var got []string
+		snap := &monitor.Snapshot{GPUs: after}
+		for _, g := range s.Of(snap).GPUs {
+			name := place[monitor.Key(&g)]
+			if len(g.MIG) > 0 {
+				name += fmt.Sprint(":", len(g.MIG))
+			}
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.list, got, c.want)
+		}
+		if len(snap.GPUs) != len(before) {
+			t.Error("the snapshot was changed")
+		}
+	}
+	var all monitor.Selection
+	if snap := (&monitor.Snapshot{GPUs: machine()}); all.Fixed(machine()).Of(snap) != snap {
+		t.Error("a choice of all is not all")
+	}
 }
