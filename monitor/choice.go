@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -285,7 +286,7 @@ func (c *Choice) choose(parent, g *GPU) {
 			chosen = append(chosen, Placed{Process: p, GPU: g, Parent: parent})
 		}
 	}
-	slices.SortFunc(chosen, func(a, b Placed) int { return c.Compare(&a, &b) })
+	sort.Slice(chosen, func(i, j int) bool { return c.Compare(&chosen[i], &chosen[j]) < 0 })
 	g.Processes = nil
 	for i := range chosen {
 		g.Processes = append(g.Processes, *chosen[i].Process)

@@ -47,7 +47,7 @@ func (m maker) callError() CallError {
 	if m.often() {
 		return CallError{}
 	}
-	return CallError{Function: m.str(), Name: m.str(), Code: int32(m.Uint32())}
+	return NewCallError(m.str(), m.str(), int32(m.Uint32()))
 }
 
 func (m maker) reason() Reason { return Reason(m.IntN(int(numReasons))) }
@@ -354,6 +354,10 @@ func TestCodecKnowsEveryField(t *testing.T) {
 			v.Set(reflect.ValueOf(unixTime(7, 8)))
 			check(path)
 			return
+		case CallError:
+			v.Set(reflect.ValueOf(NewCallError(path, "name", 7)))
+			check(path)
+			return
 		}
 		switch v.Kind() {
 		case reflect.Struct:
@@ -402,7 +406,7 @@ func deepCopy(v reflect.Value) reflect.Value {
 		return c
 	}
 	c.Set(v)
-	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[time.Time]() && v.Type() != reflect.TypeFor[Reading]() {
+	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[time.Time]() && v.Type() != reflect.TypeFor[Reading]() && v.Type() != reflect.TypeFor[CallError]() {
 		for i := range v.NumField() {
 			c.Field(i).Set(deepCopy(v.Field(i)))
 		}
@@ -597,7 +601,7 @@ func newMachine(gpus, processes int) *machine {
 			case Integer:
 				g.Readings[j] = OfInt(int64(j))
 			default:
-				g.Readings[j] = Failed(NotSupported, CallError{id.Info().Function, "NVML_ERROR_NOT_SUPPORTED", 3})
+				g.Readings[j] = Failed(NotSupported, NewCallError(id.Info().Function, "NVML_ERROR_NOT_SUPPORTED", 3))
 			}
 		}
 		for j := range processes {

@@ -138,7 +138,11 @@ func (t *HealthTracker) Assess(g *GPU, now int64) []Health {
 		a.last = nil
 		return nil
 	}
-	slices.SortStableFunc(found, func(x, y Health) int { return int(y.Level) - int(x.Level) })
+	for i := range found { // the worst first
+		for j := i; j > 0 && found[j].Level > found[j-1].Level; j-- {
+			found[j], found[j-1] = found[j-1], found[j]
+		}
+	}
 	if !slices.Equal(found, a.last) {
 		a.last = slices.Clone(found)
 	}
@@ -249,7 +253,7 @@ func (l *linkErrors) append(found []Health, now int64) []Health {
 func appendState(found []Health, g *GPU, now int64) []Health {
 	switch g.State {
 	case Lost:
-		if g.StateErr.Name == "NVML_ERROR_RESET_REQUIRED" {
+		if g.StateErr.Name() == "NVML_ERROR_RESET_REQUIRED" {
 			return append(found, Health{"reset_required", "lost: reset required", Critical})
 		}
 		text := "lost: does not answer any more; reset or reboot"
@@ -270,7 +274,7 @@ func appendState(found []Health, g *GPU, now int64) []Health {
 		}
 		return append(found, Health{"no_answer", text, Critical})
 	}
-	if g.StateErr.Name == "NVML_ERROR_LIB_RM_VERSION_MISMATCH" {
+	if g.StateErr.Name() == "NVML_ERROR_LIB_RM_VERSION_MISMATCH" {
 		return append(found, Health{"version_mismatch", "driver and its library differ in version; reload the driver or reboot", Critical})
 	}
 	return found

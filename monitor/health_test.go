@@ -66,7 +66,7 @@ func TestHealthRules(t *testing.T) {
 		{"persistence unknown", set(PersistenceMode, Unknown(NotSupported)), ""},
 		{"program's xid", xids(31, 31, 13), "info xid Xid 31, memory access fault of a program (2 times)|info xid Xid 13, fault in a program's kernel"},
 		{"xids by level", xids(13, 74, 48, 1000), "critical xid Xid 48, double-bit ECC error|warning xid Xid 74, NVLink error|warning xid Xid 1000|info xid Xid 13, fault in a program's kernel"},
-		{"lost", func(g *GPU) { g.State = Lost; g.StateErr.Name = "NVML_ERROR_GPU_IS_LOST" },
+		{"lost", func(g *GPU) { g.State = Lost; g.StateErr = NewCallError("", "NVML_ERROR_GPU_IS_LOST", 0) },
 			"critical gpu_lost lost: does not answer any more; reset or reboot"},
 		{"lost, xid", func(g *GPU) { g.State = Lost; xids(79, 13)(g) },
 			"critical gpu_lost lost: Xid 79, fell off the bus; reset or reboot|critical xid Xid 79, fell off the bus|info xid Xid 13, fault in a program's kernel"},
@@ -84,11 +84,14 @@ func TestHealthRules(t *testing.T) {
 		}, "critical gpu_lost lost: Xid 79, fell off the bus; reset or reboot|critical xid Xid 79, fell off the bus"},
 		{"lost: old readings say nothing", func(g *GPU) { g.State = Lost; g.Readings[RowsRemapFailed] = OfFlag(true) },
 			"critical gpu_lost lost: does not answer any more; reset or reboot"},
-		{"reset", func(g *GPU) { g.State = Lost; g.StateErr.Name = "NVML_ERROR_RESET_REQUIRED" }, "critical reset_required lost: reset required"},
+		{"reset", func(g *GPU) { g.State = Lost; g.StateErr = NewCallError("", "NVML_ERROR_RESET_REQUIRED", 0) }, "critical reset_required lost: reset required"},
 		{"stale", func(g *GPU) { g.State = Stale; g.Call, g.CallSince = "nvmlDeviceGetPowerUsage", now-7.5e9 },
 			"critical no_answer nvmlDeviceGetPowerUsage has not returned for 7 s"},
 		{"stale, no call", func(g *GPU) { g.State = Stale; g.Refreshed = now - 3e9 }, "critical no_answer no answer for 3 s"},
-		{"mismatch", func(g *GPU) { g.State = Unavailable; g.StateErr.Name = "NVML_ERROR_LIB_RM_VERSION_MISMATCH" },
+		{"mismatch", func(g *GPU) {
+			g.State = Unavailable
+			g.StateErr = NewCallError("", "NVML_ERROR_LIB_RM_VERSION_MISMATCH", 0)
+		},
 			"critical version_mismatch driver and its library differ in version; reload the driver or reboot"},
 		{"asleep", func(g *GPU) { g.State = Sleeping; g.Readings[RowsRemapFailed] = OfFlag(true) }, ""},
 	}

@@ -206,8 +206,8 @@ func (id ReadingID) AppendWords(dst []string, v uint64) []string {
 
 // Word returns the word of a known reading of id, which is of kind Word.
 func (id ReadingID) Word(r Reading) string {
-	if r.Err.Name != "" {
-		return r.Err.Name
+	if r.Err.Name() != "" {
+		return r.Err.Name()
 	}
 	return id.WordOf(r.bits)
 }
@@ -215,10 +215,10 @@ func (id ReadingID) Word(r Reading) string {
 // Words appends the words of a known reading of id, which is of kind Mask.
 func (id ReadingID) Words(dst []string, r Reading) []string {
 	dst = id.AppendWords(dst, r.bits)
-	if r.Err.Name == "" {
+	if r.Err.Name() == "" {
 		return dst
 	}
-	return append(dst, strings.Fields(r.Err.Name)...)
+	return append(dst, strings.Fields(r.Err.Name())...)
 }
 
 // Group names what is asked for together and is no single reading.

@@ -18,7 +18,7 @@ func (s *Snapshot) Unread() *OpenError {
 	if first == nil {
 		return nil
 	}
-	e := &OpenError{What: "no GPU could be read: " + why, Code: first.StateErr.Name}
+	e := &OpenError{What: "no GPU could be read: " + why, Code: first.StateErr.Name()}
 	if differ {
 		e.What = "no GPU could be read, for more than one reason; the first: " + why
 	}

@@ -3,8 +3,8 @@ package monitor
 import "testing"
 
 func TestUnread(t *testing.T) {
-	lost := GPU{State: Lost, StateReason: "GPU is lost", StateErr: CallError{Name: "NVML_ERROR_GPU_IS_LOST", Code: 15}}
-	refused := GPU{State: Unavailable, Blocked: NoPermission, StateReason: "cannot be opened: no permission", StateErr: CallError{Name: "NVML_ERROR_NO_PERMISSION", Code: 4}}
+	lost := GPU{State: Lost, StateReason: "GPU is lost", StateErr: NewCallError("", "NVML_ERROR_GPU_IS_LOST", 15)}
+	refused := GPU{State: Unavailable, Blocked: NoPermission, StateReason: "cannot be opened: no permission", StateErr: NewCallError("", "NVML_ERROR_NO_PERMISSION", 4)}
 	mute := GPU{State: OK}
 	for i := range mute.Readings {
 		mute.Readings[i] = Unknown(DriverError)
@@ -39,7 +39,7 @@ func TestUnread(t *testing.T) {
 // TestUnreadAsTheSourceSaysIt: an error that says nothing is told as the source
 // understands it.
 func TestUnreadAsTheSourceSaysIt(t *testing.T) {
-	failed := GPU{State: Unavailable, Blocked: DriverError, StateReason: "cannot be opened: unknown error", StateErr: CallError{Name: "NVML_ERROR_UNKNOWN", Code: 999}}
+	failed := GPU{State: Unavailable, Blocked: DriverError, StateReason: "cannot be opened: unknown error", StateErr: NewCallError("", "NVML_ERROR_UNKNOWN", 999)}
 	e := (&Snapshot{GPUs: []GPU{failed}, Waiting: "this container has lost its GPUs: NVML_ERROR_UNKNOWN", WaitingHint: "restart the container"}).Unread()
 	if e == nil || e.Error() != "this container has lost its GPUs: NVML_ERROR_UNKNOWN" || e.Hint != "restart the container" {
 		t.Errorf("%+v", e)

@@ -293,26 +293,36 @@ func first[T any](d Device, id chainID, also Return, steps ...step[T]) (T, error
 	return v, nil
 }
 
+// try is first within a call. v is of use only where r is Success.
 func try[T any](f *frame, memory *atomic.Uint64, also Return, steps []step[T]) (v T, at int, r Return) {
+	at, r = climb(memory, also, len(steps), func(place int) (r Return) {
+		v, r = steps[place].call(f, place)
+		return r
+	})
+	return v, at, r
+}
+
+// climb calls the members of a chain of n until one has an answer.
+func climb(memory *atomic.Uint64, also Return, n int, call func(place int) Return) (at int, r Return) {
 	known := memory.Load()
 	start := latched(known)
-	if start >= len(steps) {
+	if start >= n {
 		start = 0
 	}
 	lasting := true
 	at, r = start, ErrFunctionNotFound
-	for i := start; i < len(steps); i++ {
-		value, ret := steps[i].call(f, i)
+	for i := start; i < n; i++ {
+		ret := call(i)
 		if ret == Success {
 			if i != start {
 				memory.Store(latch(i, lasting && start == 0))
 			} else if i == 0 && known != 0 {
 				memory.Store(0)
 			}
-			return value, i, Success
+			return i, Success
 		}
 		if !curable(ret) && (also == Success || ret != also) {
-			return v, i, ret
+			return i, ret
 		}
 		switch ret {
 		case ErrFunctionNotFound, ErrArgumentVersion, ErrDeprecated:
@@ -326,5 +336,5 @@ func try[T any](f *frame, memory *atomic.Uint64, also Return, steps []step[T]) (
 	if known != 0 {
 		memory.Store(0) // what worked does not any more: look again from the top
 	}
-	return v, at, r
+	return at, r
 }

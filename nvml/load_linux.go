@@ -1,10 +1,10 @@
 package nvml
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -30,8 +30,14 @@ func searchPath(explicit string) []string {
 	if _, err := os.Stat(wslDevice); err == nil {
 		// A library for native Linux in the usual places does not work here.
 		list = append(list, "/usr/lib/wsl/lib/"+bareName)
-		more, _ := filepath.Glob("/usr/lib/wsl/drivers/*/" + bareName)
-		list = append(list, more...)
+		const drivers = "/usr/lib/wsl/drivers/"
+		entries, _ := os.ReadDir(drivers)
+		for _, e := range entries {
+			path := drivers + e.Name() + "/" + bareName
+			if _, err := os.Stat(path); err == nil {
+				list = append(list, path)
+			}
+		}
 	}
 	list = append(list, bareName, "/run/opengl-driver/lib/"+bareName)
 	switch runtime.GOARCH {
@@ -74,8 +80,11 @@ func fileOf(addr uintptr, name string) string {
 	}
 	for line := range strings.Lines(string(maps)) {
 		// 7f0c1a000000-7f0c1a021000 r-xp 00001000 08:01 1234    /usr/lib/…
-		var from, to uintptr
-		if _, err := fmt.Sscanf(line, "%x-%x", &from, &to); err != nil || addr < from || addr >= to {
+		first, rest, _ := strings.Cut(line, "-")
+		last, _, _ := strings.Cut(rest, " ")
+		from, err := strconv.ParseUint(first, 16, 64)
+		to, err2 := strconv.ParseUint(last, 16, 64)
+		if err != nil || err2 != nil || uint64(addr) < from || uint64(addr) >= to {
 			continue
 		}
 		if i := strings.IndexByte(line, '/'); i >= 0 {
@@ -90,8 +99,11 @@ func openHint(loaded bool) string {
 	if loaded {
 		return ""
 	}
-	if musl, _ := filepath.Glob("/lib/ld-musl-*"); len(musl) > 0 {
-		return "this system has the musl C library, and NVML needs glibc"
+	entries, _ := os.ReadDir("/lib")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "ld-musl-") {
+			return "this system has the musl C library, and NVML needs glibc"
+		}
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ targets="linux/amd64 linux/arm64 windows/amd64 windows/arm64 darwin/arm64 freebs
 left_out_status=77
 
 parts="format vet staticcheck generated tidy rules build floor needed
-	test race plain-frames checkptr modules
+	test schemas race plain-frames checkptr modules
 	echo-amd64 echo-arm64 echo-windows arm64 windows fuzz bench"
 
 if [ "${1:-}" = --list ]; then
@@ -220,9 +220,24 @@ part_needed() {
 	done
 }
 
+# What the tests make of JSON is kept for part schemas.
 # shellcheck disable=SC2086
 part_test() {
-	go test ${GOTEST:-} ./...
+	mkdir -p "$work/kept"
+	NVTOP_LITE_KEPT_JSON="$work/kept" go test ${GOTEST:-} ./...
+}
+
+# The JSON that tests made, and that of the program, fits the schemas in docs.
+# shellcheck disable=SC2086
+part_schemas() {
+	if [ ! -d "$work/kept" ]; then
+		mkdir "$work/kept"
+		export NVTOP_LITE_KEPT_JSON="$work/kept"
+		go test ${GOTEST:-} ./monitor/report ./monitor/demo ./monitor/summary ./monitor/diff
+		go test ${GOTEST:-} -run 'Generations|NoGPU|Visible|DoctorPages|Demo' ./cmd/nvtop-lite
+	fi
+	cd internal/schematest
+	NVTOP_LITE_KEPT_JSON="$work/kept" go test ${GOTEST:-} ./...
 }
 
 # shellcheck disable=SC2086
@@ -248,10 +263,11 @@ part_checkptr() {
 # shellcheck disable=SC2086
 part_modules() {
 	for dir in $(nested); do
-		if [ "$dir" != ./bench ]; then
-			echo "$dir"
-			(cd "$dir" && go test ${GOTEST:-} ./...)
-		fi
+		case $dir in
+		./bench | ./internal/schematest) continue ;; # parts of their own
+		esac
+		echo "$dir"
+		(cd "$dir" && go test ${GOTEST:-} ./...)
 	done
 }
 

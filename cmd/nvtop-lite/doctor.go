@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"nvtop-lite/internal/ansi"
@@ -12,46 +10,13 @@ import (
 	"nvtop-lite/monitor/doctor"
 )
 
-// commandDoctor is the word for the doctor.
-const commandDoctor = "doctor"
-
-// doctorTakes are the flags that the doctor takes; quiet is its alone.
-var doctorTakes = []string{"json", "quiet", "gpus", "nvml", "root", "demo", "wake", "timeout", "color", "ascii", "help", "version"}
-
 // doctorPatience is how long the doctor takes at most where nobody says: the
 // deadlines of a one-shot end before.
 const doctorPatience = time.Minute
 
-// setCommand takes an argument that is no flag.
-func (o *options) setCommand(word string) error {
-	switch {
-	case o.command != "":
-		return &usageError{what: fmt.Sprintf("%q: %s takes no more words", word, o.command)}
-	case word != commandDoctor || o.inDefaults:
-		return &usageError{what: fmt.Sprintf("%q: no such command", word)}
-	}
-	o.command = word
-	return nil
-}
-
-// checkCommand looks whether the command takes the flags that were given.
-func (o *options) checkCommand() error {
-	if o.quiet && o.mode == modeJSON {
-		return &usageError{what: "--quiet and --json: one output at a time"}
-	}
-	for _, name := range o.given {
-		switch {
-		case o.command == commandDoctor && !slices.Contains(doctorTakes, name):
-			return &usageError{what: "doctor does not take --" + name}
-		case o.command == "" && name == "quiet":
-			return &usageError{what: "--quiet goes with the command doctor"}
-		}
-	}
-	return nil
-}
-
 // examine is the command doctor.
 func examine(o *options, getenv func(string) string) int {
+	oneThread()
 	limit := o.timeout
 	if limit == 0 {
 		limit = doctorPatience

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/kept"
 )
 
 // These tests run the program as it is shipped on libraries of the fake driver.
@@ -103,6 +104,7 @@ func run(t testing.TB, env []string, command ...string) result {
 	begin := time.Now()
 	err := cmd.Run()
 	r := result{out: content(t, stdout), err: content(t, stderr), took: time.Since(begin)}
+	kept.Keep([]byte(r.out))
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -214,14 +216,14 @@ func stillScenario(gpus int) string {
 
 // Keys of a GPU that say what and where it is rather than what was measured.
 var identityKeys = []string{"index", "uuid", "pci_bus_id", "name", "architecture", "serial", "minor", "state",
-	"state_reason", "age_seconds", "sources", "integrated", "gpu_instance_id", "compute_instance_id", "profile",
+	"state_reason", "state_seconds", "age_seconds", "call", "call_seconds", "sources", "integrated", "gpu_instance_id", "compute_instance_id", "profile",
 	"parent_uuid", "memory_unified"}
 
 // Keys that are no measured values either.
 var bookKeys = []string{"health", "processes_state", "processes_age_seconds", "ages", "unavailable", "errors", "provenance"}
 
 // neverNull says that a null of that key has no reason: it does not apply.
-var neverNull = []string{"state_reason", "gpu_instance_id", "compute_instance_id", "profile", "parent_uuid", "container", "job", "unit"}
+var neverNull = []string{"state_reason", "state_seconds", "call", "call_seconds", "gpu_instance_id", "compute_instance_id", "profile", "parent_uuid", "container", "job", "unit"}
 
 // checkNulls: every null has its reason in the same object.
 func checkNulls(t testing.TB, where string, o object) {
@@ -778,7 +780,7 @@ func tool(t testing.TB, name, pkg string) string {
 // Xid events nor a persistence mode, and knows other things of a process.
 func portable(g object) object {
 	p := maps.Clone(g)
-	for _, key := range []string{"age_seconds", "processes_age_seconds", "ages", "xids", "persistence_mode", "errors"} {
+	for _, key := range []string{"age_seconds", "state_seconds", "call", "call_seconds", "processes_age_seconds", "ages", "xids", "persistence_mode", "errors"} {
 		delete(p, key)
 	}
 	var list []any

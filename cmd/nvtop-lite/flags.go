@@ -65,9 +65,13 @@ type options struct {
 	version     bool
 	inDefaults  bool     // the flags read now are those of NVTOP_LITE_OPTS
 	command     string   // "": none
+	operands    []string // of the command
 	given       []string // the flags that were given
 	quiet       bool     // doctor: problems only
 	wake        bool
+	duration    time.Duration // record: 0 until stopped
+	speed       float64       // replay
+	at          string        // replay, diff: a time; "" none
 }
 
 // flag is one flag of the command line.
@@ -86,6 +90,9 @@ var flags = []flag{
 	{long: "csv", set: func(o *options, _ string) error { return o.setMode(modeCSV) }, noDefault: true},
 	{long: "csv-processes", set: func(o *options, _ string) error { return o.setMode(modeProcessCSV) }, noDefault: true},
 	{long: "prometheus", set: func(o *options, _ string) error { return o.setMode(modePrometheus) }, noDefault: true},
+	{long: "for", value: "DURATION", set: setFor, noDefault: true},
+	{long: "speed", value: "X", set: setSpeed, noDefault: true},
+	{long: "at", value: "TIME", set: setAt, noDefault: true},
 	{long: "output", short: "o", value: "FILE", set: func(o *options, v string) error { return setPath(&o.output, "--output", v) }, noDefault: true},
 	{long: "count", short: "n", value: "N", set: setCount, noDefault: true},
 	{long: "filter", value: "TEXT", set: func(o *options, v string) error { o.choice.Text = v; return nil }},
@@ -110,7 +117,7 @@ var flags = []flag{
 
 // parse reads the command line.
 func parse(args []string) (*options, error) {
-	o := &options{interval: defaultInterval, count: 1, color: "auto"}
+	o := &options{interval: defaultInterval, count: 1, color: "auto", speed: 1}
 	return o, o.read(args)
 }
 
@@ -119,7 +126,7 @@ const optsVariable = "NVTOP_LITE_OPTS"
 
 // parseLive reads the command line of a live screen over its default flags.
 func parseLive(defaults string, args []string) (*options, error) {
-	o := &options{interval: defaultInterval, count: 1, color: "auto", inDefaults: true}
+	o := &options{interval: defaultInterval, count: 1, color: "auto", speed: 1, inDefaults: true}
 	if err := o.read(strings.Fields(defaults)); err != nil {
 		var wrong *usageError
 		if errors.As(err, &wrong) {
@@ -288,6 +295,37 @@ func setCount(o *options, v string) error {
 	return nil
 }
 
+func setFor(o *options, v string) error {
+	d, err := parseSeconds(v)
+	if err != nil {
+		d, err = time.ParseDuration(v)
+	}
+	if err != nil || d <= 0 {
+		return &usageError{what: fmt.Sprintf("--for: %q is no time above 0; expected seconds, or such as 90s, 15m, 1h30m", v)}
+	}
+	o.duration = d
+	return nil
+}
+
+const minSpeed, maxSpeed = 0.1, 1000
+
+func setSpeed(o *options, v string) error {
+	x, err := strconv.ParseFloat(strings.TrimSuffix(v, "x"), 64)
+	if err != nil || !(x >= minSpeed && x <= maxSpeed) {
+		return &usageError{what: fmt.Sprintf("--speed: %q is no number within 0.1 to 1000; 2 is twice as fast as it was", v)}
+	}
+	o.speed = x
+	return nil
+}
+
+func setAt(o *options, v string) error {
+	if v == "" {
+		return &usageError{what: "--at needs a time that is not empty"}
+	}
+	o.at = v
+	return nil
+}
+
 func setColor(o *options, v string) error {
 	switch v {
 	case "auto", "always", "never", "16", "256", "truecolor":
@@ -327,12 +365,12 @@ func setPath(dst *string, name, v string) error {
 // what to warn of. The demo uses no library and no files.
 func (o *options) takeEnvironment(getenv func(string) string, elevated bool) (warnings []string) {
 	for _, e := range []struct {
-		name string
-		dst  *string
-	}{{"NVTOP_LITE_NVML", &o.nvml}, {"NVTOP_LITE_ROOT", &o.root}} {
+		name, flag string
+		dst        *string
+	}{{"NVTOP_LITE_NVML", "nvml", &o.nvml}, {"NVTOP_LITE_ROOT", "root", &o.root}} {
 		v := getenv(e.name)
 		switch {
-		case v == "" || o.demo:
+		case v == "" || o.demo || !o.takes(e.flag):
 		case elevated:
 			warnings = append(warnings, ignored(e.name))
 		case *e.dst == "":
@@ -358,12 +396,13 @@ const rootHint = "it is the folder that has /proc, /sys, /etc, /var and /dev"
 
 // check looks at flags that depend on each other, and settles the count.
 func (o *options) check() error {
+	monitoring := o.command == "" && o.mode == modeLive
 	switch {
-	case o.countSet && o.mode == modeLive:
+	case o.countSet && monitoring:
 		return &usageError{what: "--count goes with " + outputs}
-	case o.output != "" && o.mode == modeLive:
+	case o.output != "" && monitoring:
 		return &usageError{what: "--output goes with " + outputs}
-	case o.noCommands && o.mode == modeLive:
+	case o.noCommands && monitoring:
 		return &usageError{what: "--no-commands goes with " + outputs}
 	case o.mode == modePrometheus && (o.intervalSet || o.count != 1):
 		return &usageError{what: "--prometheus is one snapshot: --interval and another --count do not go with it", hint: "let a timer call it, with --output for the file"}
@@ -386,7 +425,7 @@ func (o *options) check() error {
 			return &usageError{what: fmt.Sprintf("%s: %q is no folder", o.rootFrom, o.root), hint: rootHint}
 		}
 	}
-	if o.intervalSet && !o.countSet {
+	if (o.intervalSet || o.command == commandRecord) && !o.countSet {
 		o.count = 0
 	}
 	return nil

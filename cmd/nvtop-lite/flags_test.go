@@ -139,3 +139,57 @@ func TestOptionReadOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestCommands(t *testing.T) {
+	o, err := parse(strings.Fields("record -i 5 r.gz --for 1h30m -n 7 --no-commands"))
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil || o.command != commandRecord || o.operands[0] != "r.gz" || o.duration != 90*time.Minute || o.count != 7 || !o.noCommands {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err = parse([]string{"record", "r"}); err != nil || o.check() != nil || o.count != 0 {
+		t.Errorf("it does not go on until it is stopped: %+v, %v", o, err)
+	}
+	if o, err = parse(strings.Fields("--speed=2.5 replay --at +5m -- -r")); err != nil || o.command != commandReplay || o.operands[0] != "-r" || o.speed != 2.5 || o.at != "+5m" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err = parse(strings.Fields("diff a - --json")); err != nil || len(o.operands) != 2 || o.operands[1] != "-" || o.mode != modeJSON {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"record", "record needs FILE"},
+		{"replay", "replay needs FILE"},
+		{"diff", "diff needs OLD and NEW"},
+		{"diff a", "diff needs NEW"},
+		{"diff a b c", `"c": diff takes no more words`},
+		{"summary a b", `"b": summary takes no more words`},
+		{"doctor a", `"a": doctor takes no more words`},
+		{"a b", `"a": no such command`},
+		{"summary r --csv", "summary does not take --csv"},
+		{"record r --json", "record does not take --json"},
+		{"record r --view list", "record does not take --view"},
+		{"replay r --interval 2", "replay does not take --interval"},
+		{"replay r --demo", "replay does not take --demo"},
+		{"diff a b --speed 2", "diff does not take --speed"},
+		{"--speed 2", "--speed goes with the command replay"},
+		{"--at +5m --json", "--at goes with the command replay or diff"},
+		{"--for 5 --json", "--for goes with the command record"},
+		{"-q", "--quiet goes with the command doctor"},
+		{"record r --for 0", `--for: "0" is no time above 0`},
+		{"record r --for -5m", `--for: "-5m" is no time above 0`},
+		{"record r --for soon", `--for: "soon" is no time above 0`},
+		{"replay r --speed 0", `--speed: "0" is no number within 0.1 to 1000`},
+		{"replay r --speed NaN", `--speed: "NaN" is no number`},
+		{"replay r --speed fast", `--speed: "fast" is no number`},
+		{"replay r --at=", "--at needs a time"},
+	} {
+		o, err := parse(strings.Fields(tt.args))
+		if err == nil {
+			err = o.check()
+		}
+		checkUsage(t, tt.args, err, tt.want)
+	}
+	_, err = parse([]string{"summary", ""})
+	checkUsage(t, "summary ''", err, "summary: an empty name is no file")
+}

@@ -7,11 +7,17 @@ import (
 
 const usage = `nvtop-lite shows what the NVIDIA GPUs of this machine do.
 
-usage: nvtop-lite [flags]          the live screen
-       nvtop-lite doctor [flags]   what is there of driver and GPUs, what is
-                                   wrong, and what to do: one page for a bug
-                                   report; takes --json -q -g --nvml --root
-                                   --demo --wake --timeout --color --ascii
+usage: nvtop-lite [flags]               the live screen
+       nvtop-lite record [flags] FILE   write snapshots to FILE until stopped: JSON,
+                                        one a line, behind what is there; gzip if it
+                                        ends in .gz; - is standard output
+       nvtop-lite replay [flags] FILE   the live screen of a recording
+       nvtop-lite summary [flags] FILE  what a recording says in all
+       nvtop-lite diff [flags] OLD NEW  what differs between the last snapshots of
+                                        two recordings
+       nvtop-lite doctor [flags]        what is there of driver and GPUs, what is
+                                        wrong, and what to do: one page for a bug
+                                        report
 
   -i, --interval SEC   time between refreshes: 0.1 to 3600 seconds, such as 0.5,
                        500ms or 2s; default 1
@@ -25,8 +31,9 @@ usage: nvtop-lite [flags]          the live screen
       --csv-processes  a row a process; a GPU whose processes could not be read
                        has one with the reason
       --prometheus     print metrics for Prometheus, once
-  -n, --count N        snapshots to print, 0 until stopped; default 1, and until
-                       stopped when -i is given with an output of the above
+  -n, --count N        snapshots to print or record, 0 until stopped; default 1,
+                       and until stopped in record and when -i is given with an
+                       output of the above
   -o, --output FILE    write one snapshot there: a file is replaced in one step,
                        a pipe or a device written to
       --filter TEXT    processes with TEXT in their name, user, PID or command,
@@ -37,6 +44,12 @@ usage: nvtop-lite [flags]          the live screen
       --no-processes   no processes, only GPUs
       --no-commands    in an output: names, but no command lines, of processes
       --view VIEW      boxes, list, numbers or processes
+      --for DURATION   record: stop after that, such as 90s, 15m or 1h30m
+      --speed X        replay: X times as fast as it was, 0.1 to 1000
+      --at TIME        replay: begin there; diff: the snapshots of that time, or
+                       of two, as OLD,NEW. 15:04, "2026-01-02 15:04:05",
+                       2026-01-02T15:04:05Z, +90s after the first snapshot, -5m
+                       before the last
   -q, --quiet          doctor: only what is wrong, one problem a line
       --demo           a simulated machine
       --wake           do not spare sleeping GPUs
@@ -53,13 +66,23 @@ usage: nvtop-lite [flags]          the live screen
   -V, --version        print the version
   -h, --help           print this
 
+Flags of the commands, besides --help and --version:
+  record    -i -n --for -g --nvml --root --demo --wake --timeout --no-commands
+            --no-processes
+  replay    --speed --at -g --view --filter --user --sort --color --ascii
+            --no-mouse
+  summary   --json -g --color --ascii
+  diff      --json -g --at --color --ascii
+  doctor    --json -q -g --nvml --root --demo --wake --timeout --color --ascii
+
 Without a terminal on standard output one text snapshot is printed.
 NVTOP_LITE_OPTS has default flags for the live screen, split at blanks;
 NVTOP_LITE_READ_ONLY=1 is --read-only, whatever the flags say.
 NO_COLOR switches colours off. Keys on the live screen: h shows them.
 
 exit status: 0 done; 1 nothing could be read, or the output failed; 2 wrong
-usage; 128+n ended by signal n. doctor: 0 nothing critical was found; 1 it was.
+usage; 3 diff: the two cannot be compared; 128+n ended by signal n. doctor: 0
+nothing critical was found; 1 it was.
 `
 
 func versionText() string {

@@ -24,11 +24,12 @@ const neededFiles = 32
 
 // The exit codes. One that a signal ends adds its number to codeSignal.
 const (
-	codeDone   = 0
-	codeFailed = 1 // nothing could be read, or output failed
-	codeUsage  = 2
-	codeSignal = 128
-	codeHangup = codeSignal + 1
+	codeDone    = 0
+	codeFailed  = 1 // nothing could be read, or output failed
+	codeUsage   = 2
+	codeRefused = 3 // diff: the two cannot be compared
+	codeSignal  = 128
+	codeHangup  = codeSignal + 1
 )
 
 func main() {
@@ -80,8 +81,17 @@ func run(args []string, getenv func(string) string) (code int) {
 	if warning != "" {
 		warn(warning)
 	}
-	if o.command == commandDoctor {
+	switch o.command {
+	case commandDoctor:
 		return examine(o, getenv)
+	case commandRecord:
+		return recordTo(o)
+	case commandReplay:
+		return replay(o, getenv)
+	case commandSummary:
+		return summarize(o, getenv)
+	case commandDiff:
+		return compare(o, getenv)
 	}
 	if o.mode != modeLive {
 		return stream(o)

@@ -11,6 +11,7 @@ import (
 	"nvtop-lite/monitor/host"
 	"nvtop-lite/monitor/live"
 	"nvtop-lite/monitor/process"
+	"nvtop-lite/monitor/record"
 	"nvtop-lite/monitor/screen"
 )
 
@@ -22,18 +23,38 @@ func screenOf(o *options, getenv func(string) string, vt bool) int {
 	}
 	defer term.Close() // live.Run does, unless it crashes
 	setup := o.setup()
-	err = live.Run(live.Options{
+	opts := o.onScreen(term, getenv, vt)
+	opts.Request, opts.ReadOnly, opts.Local = setup.Request, o.readOnly, o.local()
+	opts.Client = func(crash *os.File) *apart.Client {
+		return apart.Start(apart.Options{Setup: setup, Build: build, Crash: crash})
+	}
+	return shown(live.Run(opts))
+}
+
+// replayOn shows a recording on the live screen.
+func replayOn(o *options, getenv func(string) string, vt bool, player *record.Player) int {
+	term, err := ansi.Open(os.Stdin, os.Stdout)
+	if err != nil {
+		return complain(err)
+	}
+	defer term.Close()
+	opts := o.onScreen(term, getenv, vt)
+	opts.Player = player
+	return shown(live.Run(opts))
+}
+
+// onScreen is what the flags say of any screen.
+func (o *options) onScreen(term *ansi.Terminal, getenv func(string) string, vt bool) live.Options {
+	return live.Options{
 		Terminal: term,
 		Screen:   screen.New(screen.Options{Level: o.level(getenv, true, vt), ASCII: o.plain(getenv), Version: version, User: account(o)}),
-		Request:  setup.Request,
 		View:     o.firstView(),
 		Mouse:    !o.noMouse,
-		ReadOnly: o.readOnly,
-		Local:    o.local(),
-		Client: func(crash *os.File) *apart.Client {
-			return apart.Start(apart.Options{Setup: setup, Build: build, Crash: crash})
-		},
-	})
+	}
+}
+
+// shown says how a screen ended, and gives the exit code.
+func shown(err error) int {
 	var sig live.ErrSignal
 	switch {
 	case err == nil:
@@ -75,7 +96,7 @@ func (l localProcesses) Folder(p *monitor.Process) monitor.Text { return process
 
 // account is the account whose processes go without an owner on the screen.
 func account(o *options) string {
-	if o.demo {
+	if o.demo || o.command == commandReplay {
 		return ""
 	}
 	u, err := user.Current()

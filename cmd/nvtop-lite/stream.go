@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -25,9 +26,28 @@ func (o *options) setup() apart.Setup {
 // reads gets whole lines.
 const signalPatience = 500 * time.Millisecond
 
-// stream prints snapshots: one, several, or until it is stopped. Nobody may be
-// reading them, so that a signal does not wait for the one that writes.
+// stream prints snapshots: one, several, or until it is stopped.
 func stream(o *options) int {
+	format := o.format()
+	var out []byte
+	code, sig, _ := o.follow(func(s *monitor.Snapshot) (int, bool) {
+		out = format(out[:0], s)
+		return o.deliver(out)
+	})
+	if sig != nil {
+		return codeOf(sig)
+	}
+	return code
+}
+
+// codeOf is the exit code of a program that a signal ends.
+func codeOf(sig os.Signal) int { return codeSignal + int(sig.(syscall.Signal)) }
+
+// follow hands every snapshot to take, until take says that it is over, until the
+// time is up, or until sig. Take may never come back, where nobody reads what it
+// writes: then free is false, and it may still be at work.
+func (o *options) follow(take func(*monitor.Snapshot) (code int, ok bool)) (code int, sig os.Signal, free bool) {
+	oneThread()
 	stop := make(chan os.Signal, 1)
 	for _, sig := range endingSignals {
 		if !signal.Ignored(sig) { // as nohup does with SIGHUP
@@ -35,32 +55,42 @@ func stream(o *options) int {
 		}
 	}
 	defer signal.Stop(stop)
+	var up <-chan time.Time
+	if o.duration > 0 {
+		up = time.After(o.duration)
+	}
 
 	setup := o.setup()
 	setup.Complete = true
 	client := apart.Start(apart.Options{Setup: setup, Build: build})
 	defer client.Close()
 	turn, ended := make(chan struct{}, 1), make(chan int, 1)
-	go func() { ended <- printAll(client.Events(), o, turn) }()
+	go func() { ended <- o.takeAll(client.Events(), take, turn) }()
 	select {
 	case code := <-ended:
-		return code
-	case sig := <-stop:
-		select {
-		case turn <- struct{}{}:
-		case <-ended:
-		case <-time.After(signalPatience):
-		}
-		return codeSignal + int(sig.(syscall.Signal))
+		return code, nil, true
+	case sig = <-stop:
+	case <-up:
+	}
+	select {
+	case turn <- struct{}{}:
+		return codeDone, sig, true
+	case code := <-ended:
+		return code, sig, true
+	case <-time.After(signalPatience):
+		return codeDone, sig, false
 	}
 }
 
-// printAll prints what comes. It has the turn while it writes. At its end it
-// has failed if nothing that came had anything of a GPU.
-func printAll(events <-chan apart.Event, o *options, turn chan struct{}) (code int) {
+// oneThread lets one thread run Go code while the driver process works: more only
+// wake each other. And qemu-user may hang where a process is started while
+// threads are.
+func oneThread() { runtime.GOMAXPROCS(1) }
+
+// takeAll hands on what comes. It has the turn while take is at work. At its end
+// it has failed if nothing that came had anything of a GPU.
+func (o *options) takeAll(events <-chan apart.Event, take func(*monitor.Snapshot) (int, bool), turn chan struct{}) (code int) {
 	defer crashed(&code)
-	format := o.format()
-	var out []byte
 	var unread *monitor.OpenError
 	read := false
 	for {
@@ -78,8 +108,7 @@ func printAll(events <-chan apart.Event, o *options, turn chan struct{}) (code i
 			unread = e.Snapshot.Unread()
 			read = unread == nil
 		}
-		out = format(out[:0], o.chosen(e.Snapshot))
-		if code, ok := o.deliver(out); !ok {
+		if code, ok := take(o.chosen(e.Snapshot)); !ok {
 			return code
 		}
 		<-turn

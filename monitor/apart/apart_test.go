@@ -3,7 +3,6 @@ package apart_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -104,7 +103,7 @@ func request() monitor.Request {
 func start(t *testing.T, setup apart.Setup, env ...string) *apart.Client {
 	t.Helper()
 	setup.Request = request()
-	c := apart.Start(apart.Options{Setup: setup, Build: build, Start: func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), env...) }})
+	c := apart.Start(apart.Options{Setup: setup, Build: build, Start: func(_ *string, attr *os.ProcAttr) { attr.Env = append(os.Environ(), env...) }})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -231,7 +230,7 @@ func TestWithoutThreadsTheProgramDoesNotSampleItself(t *testing.T) {
 }
 
 func TestWithoutADriverProcessTheProgramSamplesItself(t *testing.T) {
-	c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build, Start: func(cmd *exec.Cmd) { cmd.Path = filepath.Join(t.TempDir(), "absent") }})
+	c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build, Start: func(program *string, _ *os.ProcAttr) { *program = filepath.Join(t.TempDir(), "absent") }})
 	t.Cleanup(c.Close)
 	e := until(t, c, "both GPUs are well", wellAndThere)
 	if len(e.Snapshot.Warnings) != 1 || e.Snapshot.Warnings[0].Code != "in_process" {

@@ -2,12 +2,10 @@ package apart
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 )
 
@@ -34,9 +33,9 @@ const maxSaid = 64 << 10
 // Options are what a Client needs.
 type Options struct {
 	Setup Setup
-	Build Build           // for sampling in the program itself, where no process can be started
-	Start func(*exec.Cmd) // changes the command before it is started; nil leaves it
-	Crash *os.File        // the other end of this process's standard error, passed on; nil for none
+	Build Build                                    // for sampling in the program itself, where no process can be started
+	Start func(program *string, attr *os.ProcAttr) // changes what is started, and how; nil leaves it
+	Crash *os.File                                 // the other end of this process's standard error, passed on; nil for none
 }
 
 // Client starts the driver process, hears it, and starts it again.
@@ -237,13 +236,6 @@ func (c *Client) stopped() bool {
 
 // runOne starts one driver process and hears it to its end.
 func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
-	cmd := exec.Command(programFile(), Argument)
-	cmd.Args[0] = "nvtop-lite"
-	wakeAtOurEnd(cmd)
-	if c.opts.Crash != nil {
-		passCrash(cmd, c.opts.Crash)
-	}
-	// The pipes are our own: exec.Cmd's would make Wait wait.
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return fall{nostart: err}
@@ -261,12 +253,16 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 		outW.Close()
 		return fall{nostart: err}
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	program, attr := programFile(), &os.ProcAttr{Files: []*os.File{inR, outW, errW}}
+	wakeAtOurEnd(attr)
+	if c.opts.Crash != nil {
+		passCrash(attr, c.opts.Crash)
+	}
 	if c.opts.Start != nil {
-		c.opts.Start(cmd)
+		c.opts.Start(&program, attr)
 	}
 	begin := time.Now()
-	err = cmd.Start()
+	child, err := os.StartProcess(program, []string{"nvtop-lite", Argument}, attr)
 	inR.Close()
 	outW.Close()
 	errW.Close()
@@ -280,14 +276,14 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	c.mu.Lock()
 	setup.Request = c.request
 	_ = w.sendJSON(kindSetup, setup)
-	c.to, c.child, c.heard = w, cmd.Process, time.Now()
+	c.to, c.child, c.heard = w, child, time.Now()
 	if c.modes != nil {
 		_ = w.send(kindModes, appendBytes(c.modes))
 	}
 	c.mu.Unlock()
 
 	over := make(chan struct{})
-	go c.watch(cmd, outR, over)
+	go c.watch(child, outR, over)
 	f, err := c.hear(outR, deliver)
 	close(over)
 	c.mu.Lock()
@@ -298,21 +294,26 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	c.mu.Unlock()
 	f.lived = time.Since(begin)
 	if f.done || c.stopped() {
-		go func() { _ = cmd.Wait() }() // nobody waits
+		go func() { _, _ = child.Wait() }() // nobody waits
 		return f
 	}
 	// It closed its pipe, or talks nonsense: it is ending, or made to.
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case werr := <-ended:
-		how := "the driver's library ended it (exit status 0)" // which the program never does
-		if werr != nil {
-			how = werr.Error()
+	ended := make(chan string, 1)
+	go func() {
+		switch state, err := child.Wait(); {
+		case err != nil:
+			ended <- err.Error()
+		case state.Success():
+			ended <- "the driver's library ended it (exit status 0)" // which the program never does
+		default:
+			ended <- state.String()
 		}
+	}()
+	select {
+	case how := <-ended:
 		f.why, f.scarce = describe(how, said(saidWait))
 	case <-time.After(time.Second):
-		_ = cmd.Process.Kill()
+		_ = child.Kill()
 		how := "it closed its pipe"
 		if err != nil && !errors.Is(err, io.EOF) {
 			how = err.Error()
@@ -333,7 +334,7 @@ func (p patient) Write(b []byte) (int, error) {
 
 // watch closes the pipe when the program is done with the driver process, and,
 // for a stream, when that has said nothing for too long.
-func (c *Client) watch(cmd *exec.Cmd, out *os.File, over <-chan struct{}) {
+func (c *Client) watch(child *os.Process, out *os.File, over <-chan struct{}) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
 	for {
@@ -345,7 +346,7 @@ func (c *Client) watch(cmd *exec.Cmd, out *os.File, over <-chan struct{}) {
 			return
 		case <-tick.C:
 			if c.opts.Setup.Complete && time.Since(c.Heard()) > silentLimit {
-				_ = cmd.Process.Kill()
+				_ = child.Kill()
 				out.Close()
 				return
 			}

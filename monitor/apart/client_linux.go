@@ -1,7 +1,7 @@
 package apart
 
 import (
-	"os/exec"
+	"os"
 	"syscall"
 )
 
@@ -10,4 +10,4 @@ func programFile() string { return "/proc/self/exe" }
 
 // wakeAtOurEnd lets a driver process that was stopped see the end of its pipe
 // when this program is killed.
-func wakeAtOurEnd(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGCONT} }
+func wakeAtOurEnd(attr *os.ProcAttr) { attr.Sys = &syscall.SysProcAttr{Pdeathsig: syscall.SIGCONT} }

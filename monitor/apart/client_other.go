@@ -2,10 +2,7 @@
 
 package apart
 
-import (
-	"os"
-	"os/exec"
-)
+import "os"
 
 // programFile is this program.
 func programFile() string {
@@ -16,4 +13,4 @@ func programFile() string {
 	return path
 }
 
-func wakeAtOurEnd(*exec.Cmd) {}
+func wakeAtOurEnd(*os.ProcAttr) {}

@@ -2,13 +2,10 @@
 
 package apart
 
-import (
-	"os"
-	"os/exec"
-)
+import "os"
 
 // crashFD is where the driver process finds the other end of the program's
 // standard error.
 const crashFD = 3
 
-func passCrash(cmd *exec.Cmd, crash *os.File) { cmd.ExtraFiles = []*os.File{crash} }
+func passCrash(attr *os.ProcAttr, crash *os.File) { attr.Files = append(attr.Files, crash) }

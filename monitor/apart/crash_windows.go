@@ -1,8 +1,5 @@
 package apart
 
-import (
-	"os"
-	"os/exec"
-)
+import "os"
 
-func passCrash(*exec.Cmd, *os.File) {}
+func passCrash(*os.ProcAttr, *os.File) {}

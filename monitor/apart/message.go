@@ -3,11 +3,12 @@ package apart
 import (
 	"bufio"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
 	"time"
+
+	"nvtop-lite/internal/json"
 )
 
 // A message is a kind, the length of its payload in four bytes, little end
@@ -66,11 +67,7 @@ func (w *messageWriter) send(k kind, fill func(dst []byte) []byte) error {
 
 // sendJSON sends v.
 func (w *messageWriter) sendJSON(k kind, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return w.send(k, func(dst []byte) []byte { return append(dst, b...) })
+	return w.send(k, func(dst []byte) []byte { return json.Append(dst, v) })
 }
 
 // messageReader receives messages. The payload is valid until the next call.

@@ -2,7 +2,6 @@ package apart
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 )
 

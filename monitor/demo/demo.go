@@ -28,14 +28,13 @@ type Source struct {
 	seed  uint64
 	step  float64
 	now   func() int64
-	boot  int64 // ns since 1970 by which the counters start
 }
 
-// Largest machine, and a long way back from now for counters to have grown.
-const (
-	maxGPUs  = 256
-	uptimeNS = int64(72 * time.Hour)
-)
+// maxGPUs is the largest machine.
+const maxGPUs = 256
+
+// week is how long the counters go on, in ns: each begins anew on Thursdays.
+const week = int64(7 * 24 * time.Hour)
 
 // New returns the simulated machine. Numbers of GPUs out of range are moved
 // into it.
@@ -49,7 +48,7 @@ func New(o Options) *Source {
 		start := time.Now()
 		now = func() int64 { return start.Add(time.Since(start)).UnixNano() }
 	}
-	return &Source{cards: build(o), seed: o.Seed, step: o.Step, now: now, boot: now() - uptimeNS}
+	return &Source{cards: build(o), seed: o.Seed, step: o.Step, now: now}
 }
 
 // Name returns "demo".
@@ -100,10 +99,9 @@ func (s *Source) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
 			sink.Reading(id, c.reading(id, &m))
 		}
 	}
-	// Energy grows by the power of each moment: only the first value is
-	// computed, from a mean.
+	// Energy grows by the power of each moment.
 	if want.Has(monitor.EnergyJoules) {
-		sink.Reading(monitor.EnergyJoules, monitor.OfFloat(c.energy(at, s.boot, m.watts)))
+		sink.Reading(monitor.EnergyJoules, monitor.OfFloat(c.energy(at, m.watts)))
 	}
 	read := monitor.Status{Reason: monitor.Known}
 	if want.HasGroup(monitor.GroupFans) {
@@ -362,12 +360,13 @@ func (c *card) fans(m *moment) ([]monitor.Fan, monitor.Status) {
 	return fans, monitor.Status{Reason: monitor.Known}
 }
 
-// energy is the energy used by now in joules; it never falls.
-func (c *card) energy(at, boot int64, watts float64) float64 {
+// energy is the energy used by now in joules; it never falls, nor is it lower in a
+// later run: what was not seen counts with all the power that there may be.
+func (c *card) energy(at int64, watts float64) float64 {
 	const nsPerSecond = 1e9
 	switch {
 	case c.energyAt == 0:
-		c.energyJ = (c.idleW + c.limitW) / 2 * float64(at-boot) / nsPerSecond
+		c.energyJ = c.limitW * float64(at%week) / nsPerSecond
 	case at > c.energyAt:
 		c.energyJ += watts * float64(at-c.energyAt) / nsPerSecond
 	}
@@ -426,7 +425,7 @@ func (c *card) processes(m *moment, instance int, load bool) []monitor.Process {
 			GPUInstanceID:     k.slice,
 			ComputeInstanceID: monitor.None,
 			GPUMemoryBytes:    monitor.OfInt(k.bytes(m.t)),
-			StartTicks:        monitor.Unknown(monitor.NotFound),
+			StartTicks:        monitor.OfInt(start / int64(10*time.Millisecond)),
 			StartTime:         monitor.OfInt(start),
 			Name:              monitor.OfText(k.name),
 			Command:           monitor.OfText(k.command),

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"nvtop-lite/internal/kept"
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/report"
 )
 
 // sheet is a sink that keeps what it is told.
@@ -42,6 +44,7 @@ func read(t *testing.T, s *Source) []*sheet {
 	for _, d := range devices {
 		g := &sheet{seen: map[monitor.ReadingID]bool{}}
 		s.Read(d, monitor.Everything, g)
+		kept.Keep(report.AppendJSON(nil, &monitor.Snapshot{Source: "demo", GPUs: []monitor.GPU{g.GPU}}))
 		all = append(all, g)
 	}
 	return all

@@ -2,12 +2,13 @@ package doctor
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 	"nvtop-lite/nvml/gen"
 )
@@ -68,7 +69,8 @@ func (a *account) fill(f *Found) {
 			f.Library.Missing = append(f.Library.Missing, a.lacks[i].Function)
 		}
 	}
-	slices.Sort(f.Library.Missing)
+	missing := f.Library.Missing
+	sort.Slice(missing, func(i, j int) bool { return missing[i] < missing[j] })
 	for i := range a.calls {
 		c := &a.calls[i]
 		if strings.Contains(c.Function, "EventSetWait") {
@@ -104,7 +106,7 @@ const handleFunctions = "nvmlDeviceGetHandleBy"
 func gpuOf(g *monitor.GPU, a *account) GPU {
 	t := GPU{
 		UUID: word(g.UUID), BusID: word(g.PCIBusID), Name: word(g.Name), Architecture: word(g.Architecture),
-		State: g.State.String(), StateReason: Word(g.StateReason), StateAnswer: Word(g.StateErr.Name),
+		State: g.State.String(), StateReason: Word(g.StateReason), StateAnswer: Word(g.StateErr.Name()),
 	}
 	if g.State == monitor.Unavailable {
 		t.blocked = g.Blocked.String()
@@ -147,9 +149,9 @@ func gpuOf(g *monitor.GPU, a *account) GPU {
 		a.explain(&r, mine, lacks, is)
 		r.Answer = ""
 		if why != monitor.Known {
-			r.Value, r.Reason, r.Answer = nil, Word(why.String()), Word(err.Name)
-			if err.Function != "" {
-				r.Functions = []string{err.Function}
+			r.Value, r.Reason, r.Answer = nil, Word(why.String()), Word(err.Name())
+			if err.Function() != "" {
+				r.Functions = []string{err.Function()}
 			}
 		}
 		r.Passed = slices.DeleteFunc(r.Passed, func(p Passed) bool { return slices.Contains(r.Functions, p.Function) })
@@ -179,11 +181,9 @@ func value(id monitor.ReadingID, r monitor.Reading) any {
 		v, _ := r.Flag()
 		return v
 	case monitor.Word:
-		v, _ := r.Bits()
-		return id.WordOf(v)
+		return id.Word(r)
 	case monitor.Mask:
-		v, _ := r.Bits()
-		return some(id.AppendWords(nil, v))
+		return some(id.Words(nil, r))
 	case monitor.Integer:
 		v, _ := r.Int()
 		return v

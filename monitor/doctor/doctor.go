@@ -9,12 +9,12 @@ package doctor
 
 import (
 	"cmp"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"time"
 
 	"nvtop-lite/internal/ansi"
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
 )
@@ -25,12 +25,12 @@ const Schema = "nvtop-lite-doctor/1"
 // Word is a text that is null in JSON where there is none.
 type Word string
 
-// MarshalJSON writes the text or null.
-func (w Word) MarshalJSON() ([]byte, error) {
+// AppendJSON appends the text or null.
+func (w Word) AppendJSON(dst []byte) []byte {
 	if w == "" {
-		return []byte("null"), nil
+		return append(dst, "null"...)
 	}
-	return json.Marshal(string(w))
+	return json.Append(dst, string(w))
 }
 
 // Found is what was found. Its form is that of the JSON.
@@ -345,11 +345,7 @@ func scrub(v reflect.Value) {
 
 // Append appends f as JSON, on one line.
 func (f *Found) Append(dst []byte) []byte {
-	b, err := json.Marshal(f.whole())
-	if err != nil {
-		panic(err) // it has nothing that JSON has not
-	}
-	return append(append(dst, b...), '\n')
+	return append(json.Append(dst, f.whole()), '\n')
 }
 
 // whole is f with empty lists in the place of those that are nil.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -109,20 +110,16 @@ func nodes(r host.Root) []Node {
 		"/dev/nvidiactl", "/dev/nvidia[0-9]*", "/dev/nvidia-uvm", "/dev/nvidia-modeset", "/dev/nvidia-caps/*",
 		"/dev/dxg", "/dev/nvgpu/*", "/dev/nvhost-gpu", "/dev/nvhost-ctrl-gpu", "/dev/nvmap",
 	} {
-		paths, _ := filepath.Glob(r.Path(pattern))
-		for _, path := range paths[:min(len(paths), maxNodes-len(list))] {
-			n, ok := node(path)
-			if !ok {
+		folder, names := path.Split(pattern)
+		entries, _ := os.ReadDir(r.Path(folder))
+		for _, e := range entries {
+			if fits, _ := path.Match(names, e.Name()); !fits || len(list) == maxNodes {
 				continue
 			}
-			if !r.Here() {
-				rel, err := filepath.Rel(string(r), path)
-				if err != nil {
-					continue
-				}
-				n.Path = "/" + filepath.ToSlash(rel)
+			if n, ok := node(r.Path(folder + e.Name())); ok {
+				n.Path = folder + e.Name()
+				list = append(list, n)
 			}
-			list = append(list, n)
 		}
 	}
 	return list

@@ -1,13 +1,13 @@
 package doctor
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"strings"
 	"sync"
 	"time"
 
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 	"nvtop-lite/nvml"
 	"nvtop-lite/nvml/gen"
@@ -35,7 +35,6 @@ type call struct {
 	GPU, MIG int          // -1 for none
 	For      monitor.Want // what it is to bring
 	Query    int          // calls of one query have one number
-	Start    time.Time
 	Took     time.Duration
 	Code     int32
 	Answer   string // NVML's name for Code, or the number
@@ -151,13 +150,7 @@ func (w *Watch) call(c nvml.Call) *call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q := w.asks[c.Device]
-	return &call{ID: c.ID, Function: c.Function.String(), GPU: c.Device, MIG: c.MIG, For: q.want, Query: q.number, Start: c.Start}
+	return &call{ID: c.ID, Function: c.Function.String(), GPU: c.Device, MIG: c.MIG, For: q.want, Query: q.number}
 }
 
-func (w *Watch) send(n note) {
-	b, err := json.Marshal(n)
-	if err != nil {
-		panic(err) // it has nothing that JSON has not
-	}
-	w.tell(b)
-}
+func (w *Watch) send(n note) { w.tell(json.Append(nil, n)) }

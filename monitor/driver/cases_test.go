@@ -17,7 +17,7 @@ func TestACardThatAnswersLittle(t *testing.T) {
 	for range 3 {
 		g := r.read(0, view())
 		for _, id := range []monitor.ReadingID{monitor.UtilizationPercent, monitor.EncoderPercent, monitor.DecoderPercent, monitor.PowerMW} {
-			if got := g.Readings[id]; got.Reason != noSupport || got.Err.Code != 3 {
+			if got := g.Readings[id]; got.Reason != noSupport || got.Err.Code() != 3 {
 				t.Errorf("%v is %v", id, show(got))
 			}
 		}
@@ -44,7 +44,7 @@ func TestAGPUWhoseHandleIsRefused(t *testing.T) {
 		r.look()
 		r.pass(second)
 	}
-	if g := &r.sinks[1].gpu; g.State != monitor.Unavailable || g.StateErr.Code != 999 {
+	if g := &r.sinks[1].gpu; g.State != monitor.Unavailable || g.StateErr.Code() != 999 {
 		t.Errorf("state %v, %+v", g.State, g.StateErr)
 	}
 	if g := &r.sinks[0].gpu; g.State != monitor.OK || !g.Readings[monitor.PowerMW].Known() {

@@ -89,7 +89,7 @@ func (w *watcher) whyNone() monitor.Status {
 func (w *watcher) hangs() bool { return !w.until.IsZero() && time.Since(w.until) > lateWait }
 
 func (w *watcher) timeout() monitor.Status {
-	return monitor.Status{Reason: monitor.Timeout, Err: monitor.CallError{Function: w.call}}
+	return monitor.Status{Reason: monitor.Timeout, Err: monitor.NewCallError(w.call, "", 0)}
 }
 
 // run keeps a set until ctx ends. Where an earlier one hangs it waits for that

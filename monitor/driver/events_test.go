@@ -183,7 +183,7 @@ func TestWhyXIDsAreNotSeen(t *testing.T) {
 		}
 		r := openRoot(t, "580", "gpus 1\n"+c.fault, noLog(t))
 		r.read(0, monitor.Everything)
-		if g := &r.sinks[0].gpu; g.XIDs != nil || g.XIDsStatus.Reason != c.why || g.XIDsStatus.Err.Function != c.function {
+		if g := &r.sinks[0].gpu; g.XIDs != nil || g.XIDsStatus.Reason != c.why || g.XIDsStatus.Err.Function() != c.function {
 			t.Errorf("%s: %v, %+v", c.name, g.XIDs, g.XIDsStatus)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAWaitThatHangs(t *testing.T) {
 	r.readAll(view())
 	until(t, "it waits", func() bool { r.readAll(view()); return fake.Active("nvmlEventSetWait_v2") == 1 })
 	until(t, "it is told", func() bool { r.readAll(view()); return r.xidStatus(0).Reason == monitor.Timeout })
-	if st := r.xidStatus(1); st.Reason != monitor.Timeout || st.Err.Function != "nvmlEventSetWait" {
+	if st := r.xidStatus(1); st.Reason != monitor.Timeout || st.Err.Function() != "nvmlEventSetWait" {
 		t.Errorf("%+v", st)
 	}
 	for i, s := range r.sinks {

@@ -66,11 +66,11 @@ func (b *xidBook) add(key string, x monitor.XID) {
 			return
 		}
 	}
-	at := len(p.list)
-	for at > 0 && p.list[at-1].Time > x.Time {
-		at--
+	p.list, p.both = append(p.list, x), append(p.both, false)
+	for i := len(p.list) - 1; i > 0 && p.list[i-1].Time > x.Time; i-- {
+		p.list[i], p.list[i-1] = p.list[i-1], p.list[i]
+		p.both[i], p.both[i-1] = p.both[i-1], p.both[i]
 	}
-	p.list, p.both = slices.Insert(p.list, at, x), slices.Insert(p.both, at, false)
 	if more := len(p.list) - keptXIDs; more > 0 {
 		p.list, p.both = p.list[more:], p.both[more:]
 	}
@@ -161,7 +161,7 @@ func (b *xidBook) settle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.log.Reason == monitor.NotSampled {
-		b.log = monitor.Status{Reason: monitor.Timeout, Err: monitor.CallError{Function: "/dev/kmsg"}}
+		b.log = monitor.Status{Reason: monitor.Timeout, Err: monitor.NewCallError("/dev/kmsg", "", 0)}
 	}
 }
 
@@ -221,7 +221,7 @@ func xids(r *round) {
 			set, why = w.current()
 		}
 		if set == nil && why.Reason == monitor.NotSampled {
-			why = monitor.Status{Reason: monitor.Timeout, Err: monitor.CallError{Function: "nvmlEventSetCreate"}}
+			why = monitor.Status{Reason: monitor.Timeout, Err: monitor.NewCallError("nvmlEventSetCreate", "", 0)}
 		}
 		r.src.xids.settle()
 	}

@@ -138,14 +138,14 @@ func checkFault(t *testing.T, what, function string, code int, good, got *monito
 	why := reasonOf(code)
 	failed := func(r monitor.Reason, err monitor.CallError) bool {
 		// What says that it is missing is as good as missing: any of its chain may be named.
-		return r == why && (err.Function == function || code == 13) && err.Code == int32(code) && err.Name != ""
+		return r == why && (err.Function() == function || code == 13) && err.Code() == int32(code) && err.Name() != ""
 	}
 	if strings.HasPrefix(function, "nvmlDeviceGetHandleByIndex") {
 		want := monitor.Unavailable
 		if why == monitor.GPULost {
 			want = monitor.Lost
 		}
-		if got.State != want || got.StateErr.Function != function || got.StateErr.Code != int32(code) || want == monitor.Unavailable && got.Blocked != why || got.UUID.Known() {
+		if got.State != want || got.StateErr.Function() != function || got.StateErr.Code() != int32(code) || want == monitor.Unavailable && got.Blocked != why || got.UUID.Known() {
 			t.Errorf("%s: state %v, %v, %+v", what, got.State, got.Blocked, got.StateErr)
 		}
 		return
@@ -222,7 +222,7 @@ func TestEveryAnswerOfGPM(t *testing.T) {
 				g := r.whole(0)
 				r.src.Close()
 				fake.WaitCalls("nvmlShutdown", n+1)
-				if got := g.Readings[monitor.SMActivePercent]; got.Reason != reasonOf(code) || got.Err.Function != function || got.Err.Code != int32(code) {
+				if got := g.Readings[monitor.SMActivePercent]; got.Reason != reasonOf(code) || got.Err.Function() != function || got.Err.Code() != int32(code) {
 					t.Errorf("%d: activity is %v", code, show(got))
 				}
 				for _, id := range []monitor.ReadingID{monitor.PCIeTxBytesPerSecond, monitor.UtilizationPercent, monitor.RecoveryAction} {
@@ -361,7 +361,7 @@ func TestALostGPU(t *testing.T) {
 			r.pass(second)
 			r.readAll(view())
 			g := &r.sinks[1].gpu
-			if g.State != monitor.Lost || g.UUID != uuid || !g.Name.Known() || g.StateErr.Name == "" || g.StateReason == "" {
+			if g.State != monitor.Lost || g.UUID != uuid || !g.Name.Known() || g.StateErr.Name() == "" || g.StateReason == "" {
 				t.Fatalf("state %v, %q, %+v, %+v", g.State, g.StateReason, g.StateErr, g.Identity)
 			}
 			if r.sinks[0].gpu.State != monitor.OK {
@@ -435,7 +435,7 @@ func TestAGPUThatOnlyFails(t *testing.T) {
 	r.pass(second)
 	r.readAll(view())
 	g := &r.sinks[1].gpu
-	if g.State != monitor.Lost || g.UUID != uuid || g.StateErr.Code != 999 || r.sinks[0].gpu.State != monitor.OK {
+	if g.State != monitor.Lost || g.UUID != uuid || g.StateErr.Code() != 999 || r.sinks[0].gpu.State != monitor.OK {
 		t.Errorf("state %v, %+v, %+v", g.State, g.StateErr, g.Identity)
 	}
 	r.fake.SetScenario("gpus 2\n" + hopper)

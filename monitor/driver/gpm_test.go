@@ -104,7 +104,7 @@ func TestAHungFirstSampleCostsOneGPU(t *testing.T) {
 	gaveUp := func(want monitor.Want) {
 		t.Helper()
 		g := r.read(1, want)
-		if got := g.Readings[monitor.SMActivePercent]; got != monitor.Failed(monitor.Timeout, monitor.CallError{Function: "nvmlGpmSampleGet"}) {
+		if got := g.Readings[monitor.SMActivePercent]; got != monitor.Failed(monitor.Timeout, monitor.NewCallError("nvmlGpmSampleGet", "", 0)) {
 			t.Errorf("GPU 1 has waited: %v", show(got))
 		}
 		if got := g.Readings[monitor.PCIeTxBytesPerSecond]; !got.Known() {

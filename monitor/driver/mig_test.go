@@ -96,13 +96,13 @@ func TestRefusedMemoryOfTheParent(t *testing.T) {
 	for range 3 {
 		g := r.read(0, view())
 		got := g.Readings[monitor.MemoryUsedBytes]
-		if got.Reason != monitor.NoPermission || got.Err.Code != 4 || got.Err.Function != "nvmlDeviceGetMemoryInfo_v2" {
+		if got.Reason != monitor.NoPermission || got.Err.Code() != 4 || got.Err.Function() != "nvmlDeviceGetMemoryInfo_v2" {
 			t.Errorf("memory of the parent %v", show(got))
 		}
 		if len(g.MIG) != 2 || g.MIG[0].State != monitor.OK || !g.MIG[0].Readings[monitor.MemoryUsedBytes].Known() {
 			t.Fatalf("instances %+v", g.MIG)
 		}
-		if m := g.MIG[1]; m.State != monitor.Unavailable || m.Blocked != monitor.NoPermission || m.StateErr.Code != 4 || m.UUID.Reason != monitor.NoPermission {
+		if m := g.MIG[1]; m.State != monitor.Unavailable || m.Blocked != monitor.NoPermission || m.StateErr.Code() != 4 || m.UUID.Reason != monitor.NoPermission {
 			t.Errorf("an instance that is refused: %v, %v, %+v", m.State, m.Blocked, m.StateErr)
 		}
 		r.pass(second)

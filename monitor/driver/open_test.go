@@ -83,7 +83,7 @@ func TestTheCountFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if v := s.Driver().Version; v.Known() || v.Reason != monitor.NoPermission || v.Err.Function != "nvmlSystemGetDriverVersion" {
+	if v := s.Driver().Version; v.Known() || v.Reason != monitor.NoPermission || v.Err.Function() != "nvmlSystemGetDriverVersion" {
 		t.Errorf("version of the driver %+v", v)
 	}
 	var open *monitor.OpenError

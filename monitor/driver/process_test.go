@@ -57,7 +57,7 @@ func TestGarbageIsNoProcess(t *testing.T) {
 	for _, generation := range []string{"390", "535.54", "580"} {
 		r := open(t, generation, lines("gpus 1", still, "process.garbage 5", "gpu 0 processes compute 9 1000 4096"))
 		g := r.read(0, monitor.Everything)
-		if g.ProcStatus.Reason != monitor.Implausible || g.Processes != nil || !strings.HasPrefix(g.ProcStatus.Err.Function, "nvmlDeviceGetComputeRunningProcesses") {
+		if g.ProcStatus.Reason != monitor.Implausible || g.Processes != nil || !strings.HasPrefix(g.ProcStatus.Err.Function(), "nvmlDeviceGetComputeRunningProcesses") {
 			t.Errorf("on %s: %d processes, %+v; want an unknown list", generation, len(g.Processes), g.ProcStatus)
 		}
 	}
@@ -112,7 +112,7 @@ func TestARefusedComputeListIsUnknown(t *testing.T) {
 		r.readAll(monitor.Everything)
 		for i := range r.sinks {
 			g, code := &r.sinks[i].gpu, codes[i/2]
-			if why := reasonOf(code); g.ProcStatus.Reason != why || g.ProcStatus.Err.Code != int32(code) || g.Processes != nil {
+			if why := reasonOf(code); g.ProcStatus.Reason != why || g.ProcStatus.Err.Code() != int32(code) || g.Processes != nil {
 				t.Errorf("compute processes refused with %d: %+v, %+v; want none, %v", code, g.Processes, g.ProcStatus, why)
 			}
 		}
@@ -150,7 +150,7 @@ func TestLoadOfProcesses(t *testing.T) {
 	}
 	r.fake.SetScenario(scenario("gpu 0 processload error 4"))
 	r.pass(second)
-	if a, b := load(); a.Reason != monitor.NoPermission || b.Reason != monitor.NoPermission || a.Err.Code != 4 {
+	if a, b := load(); a.Reason != monitor.NoPermission || b.Reason != monitor.NoPermission || a.Err.Code() != 4 {
 		t.Errorf("loads refused %v, %v", show(a), show(b))
 	}
 	// Without the group nobody asks.

@@ -253,8 +253,8 @@ func (r *round) note(why monitor.Reason, err error) {
 
 func (r *round) suspect(err error) {
 	_, call := failure(err)
-	if !slices.Contains(r.suspects, call.Function) {
-		r.suspects = append(r.suspects, call.Function)
+	if !slices.Contains(r.suspects, call.Function()) {
+		r.suspects = append(r.suspects, call.Function())
 	}
 	r.suspicion = err
 }

@@ -259,7 +259,7 @@ func TestAValueThatFailsLaterIsUnknown(t *testing.T) {
 	r.fake.SetScenario("gpus 1\n" + hopper + "fault nvmlDeviceGetPowerUsage return 999\nfault nvmlDeviceGetEnforcedPowerLimit return 23\n")
 	r.pass(2 * slow)
 	g := r.read(0, view())
-	want := monitor.Failed(monitor.DriverError, monitor.CallError{Function: "nvmlDeviceGetPowerUsage", Name: "NVML_ERROR_UNKNOWN", Code: 999})
+	want := monitor.Failed(monitor.DriverError, monitor.NewCallError("nvmlDeviceGetPowerUsage", "NVML_ERROR_UNKNOWN", 999))
 	if got := g.Readings[monitor.PowerMW]; got != want {
 		t.Errorf("power is %+v, want %+v", got, want)
 	}

@@ -116,7 +116,7 @@ func TestGPUsThatComeAndGo(t *testing.T) {
 	r.fake.SetScenario(machine(b, c))
 	r.settle(3)
 	r.want("one less", r.states(a, b, c), "-1 lost", "0 ok", "1 ok")
-	if g := r.row(a); !g.Name.Known() || !g.PCIBusID.Known() || g.StateErr.Name != "NVML_ERROR_NOT_FOUND" {
+	if g := r.row(a); !g.Name.Known() || !g.PCIBusID.Known() || g.StateErr.Name() != "NVML_ERROR_NOT_FOUND" {
 		t.Errorf("what is gone is %+v, %+v", g.Identity, g.StateErr)
 	}
 
@@ -184,7 +184,7 @@ func TestTheLibraryIsAtAnEnd(t *testing.T) {
 			}
 			for _, u := range []string{a, b} {
 				g := r.row(u)
-				if g.State != monitor.Lost && g.State != monitor.Unavailable || g.StateErr.Code != int32(code) || g.Index == monitor.None {
+				if g.State != monitor.Lost && g.State != monitor.Unavailable || g.StateErr.Code() != int32(code) || g.Index == monitor.None {
 					t.Errorf("%s is %v, %q, %+v", u, g.State, g.StateReason, g.StateErr)
 				}
 			}

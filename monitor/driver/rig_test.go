@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/kept"
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/report"
 	"nvtop-lite/monitor/screen"
 )
 
@@ -171,7 +173,9 @@ func (r *rig) readAll(want monitor.Want) {
 func (r *rig) whole(i int) *monitor.GPU {
 	r.read(i, monitor.Everything)
 	time.Sleep(seed)
-	return r.read(i, monitor.Everything)
+	g := r.read(i, monitor.Everything)
+	kept.Keep(report.AppendJSON(nil, &monitor.Snapshot{Source: "live", GPUs: []monitor.GPU{*g}}))
+	return g
 }
 
 // wholeAll is whole for all devices.
@@ -208,6 +212,7 @@ const (
 // check compares all readings of a GPU.
 func (want values) check(t *testing.T, g *monitor.GPU) {
 	t.Helper()
+	kept.Keep(report.AppendJSON(nil, &monitor.Snapshot{Source: "live", GPUs: []monitor.GPU{*g}}))
 	for id := range monitor.NumReadings {
 		r := g.Readings[id]
 		expected, listed := want[id]

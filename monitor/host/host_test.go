@@ -195,7 +195,7 @@ func TestEmptyRoot(t *testing.T) {
 			t.Errorf("%s: %v", name, why)
 		}
 	}
-	if got := h.MemoryTotalBytes.Err.Function; got != "/proc/meminfo" {
+	if got := h.MemoryTotalBytes.Err.Function(); got != "/proc/meminfo" {
 		t.Errorf("the file to blame is %q", got)
 	}
 	if p := r.Platform(); p.Kind != Unclear {

@@ -20,7 +20,7 @@ func TestThisKernelLog(t *testing.T) {
 	switch got.st.Reason {
 	case monitor.Known:
 	case monitor.NoPermission, monitor.NotSupported:
-		if got.st.Err.Function != "/dev/kmsg" || got.st.Err.Name == "" {
+		if got.st.Err.Function() != "/dev/kmsg" || got.st.Err.Name() == "" {
 			t.Errorf("the reason says nothing: %+v", got.st)
 		}
 	default:

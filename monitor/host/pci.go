@@ -2,7 +2,7 @@ package host
 
 import (
 	"os"
-	"slices"
+	"sort"
 	"strings"
 
 	"nvtop-lite/monitor"
@@ -29,11 +29,11 @@ func DriverGPUs(root string) []string {
 			}
 		}
 		if list != nil {
-			slices.SortFunc(list, func(a, b string) int { // a domain may have five digits
-				if len(a) != len(b) {
-					return len(a) - len(b)
+			sort.Slice(list, func(i, j int) bool { // a domain may have five digits
+				if len(list[i]) != len(list[j]) {
+					return len(list[i]) < len(list[j])
 				}
-				return strings.Compare(a, b)
+				return list[i] < list[j]
 			})
 			return list
 		}

@@ -88,7 +88,7 @@ func isGrace(names string) bool { return containsAny(names, "GRACE", "GH200", "G
 
 // containsAny looks for words without regard to case; _ and - count as blanks.
 func containsAny(s string, words ...string) bool {
-	s = strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToUpper(s))
+	s = strings.ReplaceAll(strings.ReplaceAll(strings.ToUpper(s), "_", " "), "-", " ")
 	for _, w := range words {
 		if strings.Contains(s, w) {
 			return true

@@ -151,5 +151,5 @@ func callError(path string, err error) monitor.CallError {
 	if !errors.As(err, &errno) {
 		return monitor.CallError{}
 	}
-	return monitor.CallError{Function: path, Name: errnoName(errno), Code: int32(errno)}
+	return monitor.NewCallError(path, errnoName(errno), int32(errno))
 }

@@ -1,11 +1,11 @@
 // Package live is the live screen: it takes keys and snapshots, and draws. It
 // waits for nothing but the terminal: a driver that hangs stops neither the
-// clock nor the keys.
+// clock nor the keys. The snapshots come from the driver process, or from the
+// player of a recording.
 package live
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/signal"
@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"nvtop-lite/internal/ansi"
+	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
 	"nvtop-lite/monitor/process"
+	"nvtop-lite/monitor/record"
 	"nvtop-lite/monitor/screen"
 )
 
@@ -33,7 +35,8 @@ const (
 type Options struct {
 	Terminal *ansi.Terminal
 	Screen   *screen.Screen
-	Client   func(crash *os.File) *apart.Client // starts the driver process
+	Player   *record.Player                     // replays a recording, and is closed at the end; nil: what happens now
+	Client   func(crash *os.File) *apart.Client // starts the driver process; not called where there is a Player
 	Request  monitor.Request                    // the first one; what is wanted is decided by the view
 	View     screen.View                        // the first one
 	Mouse    bool                               // take clicks and the wheel
@@ -60,36 +63,54 @@ func (e ErrSignal) Error() string { return "ended by " + e.Signal.String() }
 var ErrHangup = errors.New("the terminal is gone")
 
 // Run shows the live screen until the user quits. Its error is nil then, else a
-// *monitor.OpenError, ErrSignal, ErrHangup, or what writing to the terminal
-// met. The terminal is restored in every case.
+// *monitor.OpenError, ErrSignal, ErrHangup, what writing to the terminal met, or
+// what the player met before there was anything to show. The terminal is restored
+// in every case.
 func Run(o Options) error {
+	if o.Player != nil {
+		return replay(o)
+	}
 	// One goroutine draws; more threads only wake each other.
 	runtime.GOMAXPROCS(1)
 	crash := newCrash()
 	defer crash.close()
-	u := &ui{
-		term: o.Terminal, screen: o.Screen, request: o.Request,
-		crash: crash, frame: ansi.NewFrame(0, 0), writer: ansi.NewWriter(o.Terminal), hist: monitor.NewHistory(historyLength),
-		view: o.View, mouse: o.Mouse, readOnly: o.ReadOnly, local: o.Local,
-		folders: make(chan folder, 1), pins: make(chan pinned, 1), outcomes: make(chan outcome, 1),
-	}
-	u.view.Hidden, u.view.Signals = map[string]bool{}, o.Local != nil && !o.ReadOnly && len(process.Signals()) > 0
+	u := newUI(o)
+	u.crash, u.request, u.local, u.readOnly = crash, o.Request, o.Local, o.ReadOnly
+	u.view.Signals = o.Local != nil && !o.ReadOnly && len(process.Signals()) > 0
 	u.request.Want = u.screen.Want(&u.view)
 	u.client = o.Client(crash.reader())
 	defer u.client.Close()
 	u.client.Request(u.request)
+	u.events = u.client.Events()
 
 	// What cannot work at all is said on the user's own screen.
-	var first *apart.Event
+	var first apart.Event
 	select {
-	case e := <-u.client.Events():
-		if e.Failed != nil {
-			return e.Failed
+	case first = <-u.events:
+		if first.Failed != nil {
+			return first.Failed
 		}
-		first = &e
 	case <-time.After(firstWait):
 	}
+	return u.run(func() {
+		crash.redirect()
+		u.take(first)
+	})
+}
 
+func newUI(o Options) *ui {
+	u := &ui{
+		term: o.Terminal, screen: o.Screen,
+		frame: ansi.NewFrame(0, 0), writer: ansi.NewWriter(o.Terminal), hist: monitor.NewHistory(historyLength),
+		view: o.View, mouse: o.Mouse,
+		folders: make(chan folder, 1), pins: make(chan pinned, 1), outcomes: make(chan outcome, 1),
+	}
+	u.view.Hidden = map[string]bool{}
+	return u
+}
+
+// run takes the terminal until the user quits; begin is called when it is taken.
+func (u *ui) run(begin func()) error {
 	// A signal stays caught to the very end: a second one must not end the
 	// program while it restores the terminal.
 	signals := make(chan os.Signal, 8)
@@ -102,11 +123,8 @@ func Run(o Options) error {
 	if err := u.enter(); err != nil {
 		return err
 	}
-	crash.redirect()
+	begin()
 	ctx, cancel := context.WithCancel(context.Background())
-	if first != nil {
-		u.take(*first)
-	}
 	err := u.loop(ctx, signals, wish)
 	cancel()
 	u.term.Close()
@@ -117,8 +135,11 @@ func Run(o Options) error {
 type ui struct {
 	term    *ansi.Terminal
 	screen  *screen.Screen
-	client  *apart.Client
+	client  *apart.Client // nil in a replay
+	events  <-chan apart.Event
 	crash   *crash
+	player  player // nil but in a replay
+	frames  <-chan record.Frame
 	frame   *ansi.Frame
 	writer  *ansi.Writer
 	hist    *monitor.History
@@ -126,6 +147,7 @@ type ui struct {
 	snap    *monitor.Snapshot
 	request monitor.Request
 	noticed time.Time // when the notice began
+	missed  time.Time // when the snapshot after a gap was shown
 	drawn   time.Time // when the last frame was made
 	mouse   bool
 
@@ -145,7 +167,9 @@ func (u *ui) pressEnd(ends <-chan os.Signal, wish chan<- os.Signal) {
 	sig := <-ends
 	wish <- sig
 	time.Sleep(terminalPatience)
-	u.client.Close()
+	if u.client != nil {
+		u.client.Close()
+	}
 	u.term.Close()
 	os.Exit(exitCode(sig))
 }
@@ -161,9 +185,10 @@ func (u *ui) enter() error {
 }
 
 func (u *ui) tellModes() {
-	if b, err := json.Marshal(u.term.Modes()); err == nil {
-		u.client.Modes(b)
+	if u.client == nil {
+		return
 	}
+	u.client.Modes(json.Append(nil, u.term.Modes()))
 }
 
 func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.Signal) error {
@@ -179,7 +204,7 @@ func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.
 			}
 			return ErrSignal{sig}
 
-		case e, ok := <-u.client.Events():
+		case e, ok := <-u.events:
 			if !ok {
 				return nil
 			}
@@ -187,6 +212,15 @@ func (u *ui) loop(ctx context.Context, signals <-chan os.Signal, wish <-chan os.
 				return e.Failed
 			}
 			u.take(e)
+
+		case f, ok := <-u.frames:
+			if !ok {
+				u.frames = nil // what was shown last stays
+				continue
+			}
+			if err := u.takeFrame(f); err != nil {
+				return err
+			}
 
 		case k, ok := <-keys:
 			if !ok {
@@ -270,25 +304,34 @@ func (u *ui) draw() error {
 	if fw, fh := u.frame.Size(); fw != w || fh != h {
 		u.frame.Resize(w, h)
 	}
-	u.view.Now = time.Now()
-	u.drawn = u.view.Now
-	u.view.SilentFor = 0
-	if silent := u.view.Now.Sub(u.client.Heard()); silent >= silentAfter && !u.view.Paused {
-		u.view.SilentFor = silent
-	}
-	if u.view.Notice != "" && u.view.Now.Sub(u.noticed) > noticeFor {
-		u.view.Notice = ""
-	}
-	u.screen.Draw(u.frame, u.snap, u.hist, &u.view)
+	u.drawn = time.Now()
+	u.picture(u.drawn)
 	u.want()
 	u.lookUp()
 	_, err = u.writer.Flush(u.frame)
 	return err
 }
 
+// picture makes a frame of what there is.
+func (u *ui) picture(now time.Time) {
+	u.view.Now, u.view.SilentFor = now, 0
+	if u.player != nil {
+		u.recorded(now)
+	} else if silent := now.Sub(u.client.Heard()); silent >= silentAfter && !u.view.Paused {
+		u.view.SilentFor = silent
+	}
+	if u.view.Notice != "" && now.Sub(u.noticed) > noticeFor {
+		u.view.Notice = ""
+	}
+	u.screen.Draw(u.frame, u.snap, u.hist, &u.view)
+}
+
 // want tells the driver process what the view needs, when that is something
 // else than before.
 func (u *ui) want() {
+	if u.client == nil {
+		return
+	}
 	want, closely := u.screen.Want(&u.view), ""
 	if u.view.Details == screen.OfGPU {
 		closely = u.view.GPU
@@ -301,11 +344,19 @@ func (u *ui) want() {
 
 // suspend gives the terminal back and stops, as Ctrl+Z does.
 func (u *ui) suspend() error {
-	asleep := u.request
-	asleep.Paused = true
-	u.client.Request(asleep)
+	if u.player != nil {
+		u.player.Pause(true)
+	} else {
+		asleep := u.request
+		asleep.Paused = true
+		u.client.Request(asleep)
+	}
 	err := u.term.Suspend()
-	u.client.Request(u.request)
+	if u.player != nil {
+		u.player.Pause(u.view.Replay.Paused)
+	} else {
+		u.client.Request(u.request)
+	}
 	u.tellModes()
 	u.writer.Invalidate()
 	return err

@@ -18,7 +18,7 @@ var intervals = []time.Duration{
 const (
 	wheelRows  = 3
 	shiftCells = 8  // of a command line, a key
-	maxFilter  = 64 // characters
+	maxTyped   = 64 // characters of a filter or a time
 	toTheEnd   = 1 << 20
 )
 
@@ -36,19 +36,28 @@ func (u *ui) press(e ansi.Event) (quit bool, err error) {
 	case ansi.KeyMouse:
 		return u.click(e)
 	case ansi.KeyPaste:
-		if v.Typing {
-			u.addToFilter(e.Text)
+		switch {
+		case v.Typing:
+			u.typeFilter(e)
+		case u.jumping():
+			u.typeJump(e)
 		}
 		return false, nil
 	case ansi.KeyEsc:
 		return u.escape(), nil
 	}
 	switch {
-	case v.Typing && v.Signal == nil && !v.Help && v.Details == screen.NoDetails:
+	case v.Signal != nil || v.Help || v.Details != screen.NoDetails:
+	case v.Typing:
 		if u.typeFilter(e) {
 			return false, nil
 		}
-	case e.Key == ansi.KeyRune && (e.Rune == 'q' || e.Rune == 'Q'):
+	case u.jumping():
+		if u.typeJump(e) {
+			return false, nil
+		}
+	}
+	if e.Key == ansi.KeyRune && (e.Rune == 'q' || e.Rune == 'Q') {
 		return true, nil
 	}
 	switch {
@@ -75,6 +84,8 @@ func (u *ui) escape() (quit bool) {
 		v.Details = screen.NoDetails
 	case v.Typing:
 		v.Typing, v.Choice.Text = false, v.KeptText
+	case u.jumping():
+		v.Replay.Jumping = false
 	case v.Choice.Text != "":
 		v.Choice.Text = ""
 	case v.Frozen:
@@ -174,12 +185,17 @@ func (u *ui) pressInDetails(e ansi.Event) {
 		v.Help = true
 	case v.Details == screen.OfProcess && (e.Key == ansi.KeyF9 || e.Key == ansi.KeyRune && e.Rune == 'x'):
 		u.askSignal()
+	case u.player != nil:
+		u.pressInReplay(e)
 	}
 }
 
 // pressInView does what a key says while nothing lies over the screen.
 func (u *ui) pressInView(e ansi.Event) error {
 	v := &u.view
+	if u.player != nil && u.pressInReplay(e) {
+		return nil
+	}
 	if rows, ok := u.rowsOf(e); ok {
 		v.Moved += rows
 		return nil
@@ -277,29 +293,40 @@ func (u *ui) noticeTable() {
 // meant for that.
 func (u *ui) typeFilter(e ansi.Event) bool {
 	v := &u.view
-	text := &v.Choice.Text
-	switch {
-	case e.Key == ansi.KeyEnter:
+	switch e.Key {
+	case ansi.KeyEnter:
 		v.Typing = false
-	case e.Key == ansi.KeyBackspace:
+	default:
+		return edit(&v.Choice.Text, e)
+	}
+	return true
+}
+
+// edit changes a line that is typed by a key; it reports whether the key was
+// meant for that.
+func edit(text *string, e ansi.Event) bool {
+	switch e.Key {
+	case ansi.KeyBackspace:
 		_, n := utf8.DecodeLastRuneInString(*text)
 		*text = (*text)[:len(*text)-n]
-	case e.Key == ansi.KeyCtrlU:
+	case ansi.KeyCtrlU:
 		*text = ""
-	case e.Key == ansi.KeyCtrlW:
+	case ansi.KeyCtrlW:
 		*text = withoutLastWord(*text)
-	case e.Key == ansi.KeyRune:
-		u.addToFilter(string(e.Rune))
+	case ansi.KeyRune:
+		add(text, string(e.Rune))
+	case ansi.KeyPaste:
+		add(text, e.Text)
 	default:
 		return false
 	}
 	return true
 }
 
-func (u *ui) addToFilter(s string) {
-	text := &u.view.Choice.Text
+// add adds to a line that is typed, as far as there is room.
+func add(text *string, s string) {
 	for _, r := range ansi.Clean(s) {
-		if utf8.RuneCountInString(*text) < maxFilter {
+		if utf8.RuneCountInString(*text) < maxTyped {
 			*text += string(r)
 		}
 	}

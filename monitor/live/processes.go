@@ -68,6 +68,9 @@ func (u *ui) askSignal() {
 	v := &u.view
 	_, p := screen.FindProcess(u.snap, &v.Process)
 	switch {
+	case u.player != nil:
+		u.notice("nothing can be signalled in a recording")
+		return
 	case u.readOnly:
 		u.notice("read-only: no process is signalled")
 		return

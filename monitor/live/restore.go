@@ -1,11 +1,11 @@
 package live
 
 import (
-	"encoding/json"
 	"os"
 	"syscall"
 
 	"nvtop-lite/internal/ansi"
+	"nvtop-lite/internal/json"
 )
 
 // exitCode is the status of a program that sig ends; Ctrl+C is a way to quit.
@@ -33,15 +33,20 @@ func Restore(modes, trace []byte) {
 	if ansi.RestoreFrom(m) != nil || len(trace) == 0 {
 		return
 	}
-	line := "nvtop-lite: crashed; the trace could not be written\r\n"
-	if f, err := os.CreateTemp("", "nvtop-lite-crash-*.txt"); err == nil {
-		_, err = f.Write(trace)
-		if err2 := f.Close(); err == nil && err2 == nil {
-			line = "nvtop-lite: crashed; the trace is in " + f.Name() + "\r\n"
-		}
-	}
+	line := "nvtop-lite: " + save(trace) + "\r\n"
 	if tty, err := os.OpenFile(m.Path, os.O_WRONLY|syscall.O_NOCTTY, 0); err == nil {
 		_, _ = tty.WriteString(line)
 		tty.Close()
 	}
+}
+
+// save writes a trace to a file and says which.
+func save(trace []byte) string {
+	if f, err := os.CreateTemp("", "nvtop-lite-crash-*.txt"); err == nil {
+		_, err = f.Write(trace)
+		if err2 := f.Close(); err == nil && err2 == nil {
+			return "crashed; the trace is in " + f.Name()
+		}
+	}
+	return "crashed; the trace could not be written"
 }

@@ -208,12 +208,10 @@ func isDescriptor(path string) bool {
 	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/") || path == "/dev/stdin"
 }
 
-var separators = strings.NewReplacer("&&", "\n", "||", "\n", ";", "\n", "|", "\n", "&", "\n", "(", "\n", ")", "\n")
-
 // firstCommand returns the words of the first command in shell code that runs a
 // program, nil when there is none.
 func firstCommand(code string) []string {
-	for line := range strings.Lines(separators.Replace(limit(code, maxCommand))) {
+	for line := range strings.FieldsFuncSeq(limit(code, maxCommand), func(r rune) bool { return strings.ContainsRune("\n;|&()", r) }) {
 		words := strings.Fields(line)
 		for i := range words {
 			words[i] = strings.Trim(words[i], `"'`)

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/csv"
 	"slices"
 	"sort"
 	"strconv"
@@ -52,7 +50,7 @@ func AppendCSV(dst []byte, s *monitor.Snapshot, header bool) []byte {
 	eachGPU(s, func(g, parent *monitor.GPU, _ int) {
 		t.row(t.first, cells(gpuValues(s, g, parent), csvGPU))
 	})
-	return t.bytes()
+	return t.b
 }
 
 // AppendProcessCSV is AppendCSV with a row for each process: GPU by GPU, or in
@@ -92,30 +90,35 @@ func AppendProcessCSV(dst []byte, s *monitor.Snapshot, c monitor.Choice, header 
 	for _, row := range unread {
 		t.row(t.first, row)
 	}
-	return t.bytes()
+	return t.b
 }
 
 // sheet is what becomes of one snapshot.
 type sheet struct {
-	buffer *bytes.Buffer
-	w      *csv.Writer
-	first  []string // the cells that begin each row
+	b     []byte
+	first []string // the cells that begin each row
 }
 
 func newSheet(dst []byte, s *monitor.Snapshot) *sheet {
-	b := bytes.NewBuffer(dst)
 	first := []string{s.Time.UTC().Format(time.RFC3339Nano), known("", "", s.Host.Hostname), known("", "", s.Driver.Version), s.Source}
 	for i, cell := range first {
 		first[i] = csvText(cell)
 	}
-	return &sheet{b, csv.NewWriter(b), first}
+	return &sheet{dst, first}
 }
 
-func (t *sheet) row(parts ...[]string) { _ = t.w.Write(slices.Concat(parts...)) } // a buffer takes everything
-
-func (t *sheet) bytes() []byte {
-	t.w.Flush()
-	return t.buffer.Bytes()
+// row appends a line as RFC 4180 has it, but for its end.
+func (t *sheet) row(parts ...[]string) {
+	for i, cell := range slices.Concat(parts...) {
+		if i > 0 {
+			t.b = append(t.b, ',')
+		}
+		if strings.ContainsAny(cell, ",\"\r\n") || strings.HasPrefix(cell, " ") {
+			cell = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
+		}
+		t.b = append(t.b, cell...)
+	}
+	t.b = append(t.b, '\n')
 }
 
 // eachGPU visits the GPUs, and behind each, which is its own parent, its

@@ -235,7 +235,7 @@ func (o *object) miss(key string, why monitor.Reason, err monitor.CallError) {
 
 // blame remembers the call that failed, if it was one.
 func (o *object) blame(key string, err monitor.CallError) {
-	if err.Function != "" || err.Name != "" {
+	if err.Function() != "" || err.Name() != "" {
 		o.errors = append(o.errors, failure{key, err})
 	}
 }
@@ -425,12 +425,12 @@ func (w *writer) gpu(s *monitor.Snapshot, g, parent *monitor.GPU) {
 	w.object("errors")
 	for _, e := range o.errors {
 		w.object(e.key)
-		w.textOrNull("function", e.err.Function)
-		w.textOrNull("name", e.err.Name)
-		if e.err.Name == "" {
+		w.textOrNull("function", e.err.Function())
+		w.textOrNull("name", e.err.Name())
+		if e.err.Name() == "" {
 			w.null("code") // our own deadline
 		} else {
-			w.int("code", int64(e.err.Code))
+			w.int("code", int64(e.err.Code()))
 		}
 		w.close('}')
 	}

@@ -580,7 +580,7 @@ type slot struct {
 }
 
 func (s slot) miss(why monitor.Reason, foreign string) {
-	switch err := (monitor.CallError{Name: foreign}); {
+	switch err := (monitor.NewCallError("", foreign, 0)); {
 	case s.reading != nil && !s.reading.Known():
 		s.reading.Reason, s.reading.Err = why, err
 	case s.text != nil && !s.text.Known():
@@ -618,7 +618,7 @@ func (n *notes) apply(find func(key []byte) slot) {
 	}
 	for i := range n.errors {
 		m := &n.errors[i]
-		find(m.key).blame(monitor.CallError{Function: m.function, Name: m.name, Code: m.code})
+		find(m.key).blame(monitor.NewCallError(m.function, m.name, m.code))
 	}
 	for i := range n.origins {
 		if r := find(n.origins[i].key).reading; r != nil {

@@ -86,7 +86,7 @@ func TestJSONOfOthers(t *testing.T) {
 	if got := monitor.FabricState.Word(g.Readings[monitor.FabricState]); got != "unknown_9" {
 		t.Errorf("a word without a name: %q", got)
 	}
-	if r := g.Readings[monitor.PowerMW]; r.Reason != monitor.DriverError || r.Err.Name != "on_strike" {
+	if r := g.Readings[monitor.PowerMW]; r.Reason != monitor.DriverError || r.Err.Name() != "on_strike" {
 		t.Errorf("a reason that is not known here: %+v", r)
 	}
 	if r := g.Readings[monitor.TemperatureC]; r.Reason != monitor.NotSampled {

@@ -302,11 +302,11 @@ func rich() *monitor.Snapshot {
 				GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None},
 			State: monitor.OK, Refreshed: at, Sources: []string{"nvml"},
 			XIDsStatus: monitor.Status{Reason: monitor.Known, At: at}, MIGStatus: monitor.Status{Reason: monitor.Known, At: at},
-			FansStatus: monitor.Status{Reason: monitor.NotSupported, Err: monitor.CallError{Function: "nvmlDeviceGetNumFans", Name: "NVML_ERROR_NOT_SUPPORTED", Code: 3}},
+			FansStatus: monitor.Status{Reason: monitor.NotSupported, Err: monitor.NewCallError("nvmlDeviceGetNumFans", "NVML_ERROR_NOT_SUPPORTED", 3)},
 			ProcStatus: monitor.Status{Reason: monitor.Known, At: at},
 		}
 		for id := range monitor.NumReadings {
-			g.Readings[id] = monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetFieldValues", Name: "NVML_ERROR_NOT_SUPPORTED", Code: 3})
+			g.Readings[id] = monitor.Failed(monitor.NotSupported, monitor.NewCallError("nvmlDeviceGetFieldValues", "NVML_ERROR_NOT_SUPPORTED", 3))
 		}
 		for id, r := range map[monitor.ReadingID]monitor.Reading{
 			monitor.Minor: monitor.OfInt(int64(index)), monitor.UtilizationPercent: monitor.OfFloat(97), monitor.MemoryUtilizationPercent: monitor.OfFloat(41),
@@ -362,7 +362,7 @@ func rich() *monitor.Snapshot {
 			g.Readings[i].At = now - 7.5e9
 		}
 	}
-	g.Readings[monitor.PowerMW] = monitor.Failed(monitor.Timeout, monitor.CallError{Function: "nvmlDeviceGetPowerUsage"})
+	g.Readings[monitor.PowerMW] = monitor.Failed(monitor.Timeout, monitor.NewCallError("nvmlDeviceGetPowerUsage", "", 0))
 	g.Health = []monitor.Health{{Code: "no_answer", Text: "nvmlDeviceGetPowerUsage has not returned for 7 s", Level: monitor.Critical}}
 	g.FansStatus = monitor.Status{Reason: monitor.Known, At: at}
 	g.Readings[monitor.FanPercent] = read(monitor.OfFloat(45))
@@ -372,7 +372,7 @@ func rich() *monitor.Snapshot {
 
 	g = &s.GPUs[2]
 	g.State, g.StateSince, g.StateReason, g.Refreshed = monitor.Lost, now-14e9, "GPU is lost", now-14e9
-	g.StateErr = monitor.CallError{Function: "nvmlDeviceGetUtilizationRates", Name: "NVML_ERROR_GPU_IS_LOST", Code: 15}
+	g.StateErr = monitor.NewCallError("nvmlDeviceGetUtilizationRates", "NVML_ERROR_GPU_IS_LOST", 15)
 	g.XIDs = []monitor.XID{{Time: now - 14e9, Code: 79, Source: "event", GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None}}
 	g.Health = []monitor.Health{{Code: "gpu_lost", Text: "lost: Xid 79, fell off the bus; reset or reboot", Level: monitor.Critical},
 		{Code: "xid", Text: "Xid 79, fell off the bus", Level: monitor.Critical}}
@@ -380,7 +380,7 @@ func rich() *monitor.Snapshot {
 
 	g = &s.GPUs[3]
 	g.Readings[monitor.MIGEnabled] = read(monitor.OfFlag(true))
-	g.Readings[monitor.UtilizationPercent] = monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetUtilizationRates", Name: "NVML_ERROR_NOT_SUPPORTED", Code: 3})
+	g.Readings[monitor.UtilizationPercent] = monitor.Failed(monitor.NotSupported, monitor.NewCallError("nvmlDeviceGetUtilizationRates", "NVML_ERROR_NOT_SUPPORTED", 3))
 	instance := gpu(3)
 	instance.Identity = monitor.Identity{Index: 0, UUID: monitor.OfText("MIG-1"), PCIBusID: g.PCIBusID, Name: monitor.OfText("NVIDIA H100 80GB HBM3 MIG 1g.10gb"),
 		Architecture: g.Architecture, Serial: g.Serial, GPUInstanceID: 1, ComputeInstanceID: 0, Profile: "1g.10gb", ParentUUID: "GPU-3"}

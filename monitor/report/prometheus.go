@@ -207,10 +207,10 @@ func flagValue(v bool) string {
 	return "0"
 }
 
-var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
 // labelValue makes a text fit for between the quotes of a label; line ends and
 // other control characters do not come through.
-func labelValue(s string) string { return labelEscapes.Replace(ansi.Clean(s)) }
+func labelValue(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(ansi.Clean(s), `\`, `\\`), `"`, `\"`)
+}
 
 func labelText(t monitor.Text) string { return labelValue(known("", "", t)) }

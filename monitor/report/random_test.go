@@ -26,6 +26,9 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 	case *monitor.Reading:
 		v.Set(reflect.ValueOf(randomReading(r)))
 		return
+	case *monitor.CallError:
+		v.Set(reflect.ValueOf(monitor.NewCallError(randomString(r), randomString(r), r.Int32())))
+		return
 	case *time.Time:
 		return
 	case *monitor.Reason:
@@ -87,7 +90,7 @@ func randomReading(r *rand.Rand) monitor.Reading {
 	case 3:
 		x = monitor.OfMask(r.Uint64() >> r.IntN(64))
 	case 4:
-		x = monitor.Failed(monitor.Reason(r.IntN(10)), monitor.CallError{Function: randomString(r), Name: randomString(r), Code: r.Int32()})
+		x = monitor.Failed(monitor.Reason(r.IntN(10)), monitor.NewCallError(randomString(r), randomString(r), r.Int32()))
 	}
 	x.Provenance = monitor.Provenance(r.IntN(4))
 	x.At = now - r.Int64N(5e9)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -466,7 +467,7 @@ func (t *text) processes() {
 	}
 	c := &t.opts.Choice
 	if c.Sort != monitor.ByDefault {
-		slices.SortStableFunc(chosen, func(a, b monitor.Placed) int { return c.Compare(&a, &b) })
+		sort.SliceStable(chosen, func(i, j int) bool { return c.Compare(&chosen[i], &chosen[j]) < 0 })
 	}
 	var rows []ansi.Row
 	for i := range chosen {
@@ -589,7 +590,7 @@ func (t *text) alarms() {
 			alarms = append(alarms, alarm{"GPU " + label(g, g) + ": unified memory, shared with the host", monitor.Info})
 		}
 	}
-	slices.SortStableFunc(alarms, func(a, b alarm) int { return cmp.Compare(b.level, a.level) })
+	sort.SliceStable(alarms, func(i, j int) bool { return alarms[i].level > alarms[j].level })
 	if t.s.Waiting != "" {
 		alarms = append(alarms, alarm{"waiting for the driver: " + t.s.Waiting, monitor.Warn})
 	}

@@ -4,7 +4,6 @@
 package sample
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -275,7 +274,11 @@ func order(gpus []monitor.GPU) {
 		}
 		claims[g.Index] = g
 	}
-	slices.SortStableFunc(gpus, func(a, b monitor.GPU) int { return cmp.Compare(uint(a.Index), uint(b.Index)) })
+	for i := range gpus { // nearly always in order already
+		for j := i; j > 0 && uint(gpus[j].Index) < uint(gpus[j-1].Index); j-- {
+			gpus[j], gpus[j-1] = gpus[j-1], gpus[j]
+		}
+	}
 }
 
 // readHost reads the machine, unless that was done a moment ago.

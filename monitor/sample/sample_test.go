@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nvtop-lite/internal/kept"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/report"
 	"nvtop-lite/monitor/sample"
@@ -120,6 +121,7 @@ func until(t *testing.T, snaps <-chan *monitor.Snapshot, what string, ok func(*m
 	for {
 		select {
 		case s := <-snaps:
+			kept.Keep(report.AppendJSON(nil, s))
 			if ok(s) {
 				return s
 			}
@@ -163,7 +165,7 @@ func TestOneHangingDeviceCostsOnlyItself(t *testing.T) {
 	if g.Call != "nvmlDeviceGetTemperatureV" || s.Age(g.CallSince) < 2*time.Second {
 		t.Errorf("call in progress %q for %v", g.Call, s.Age(g.CallSince))
 	}
-	if r := g.Readings[monitor.TemperatureC]; r.Reason != monitor.Timeout || r.Err.Function != "nvmlDeviceGetTemperatureV" {
+	if r := g.Readings[monitor.TemperatureC]; r.Reason != monitor.Timeout || r.Err.Function() != "nvmlDeviceGetTemperatureV" {
 		t.Errorf("the reading that hangs is %+v", r)
 	}
 	if v, ok := g.Readings[monitor.UtilizationPercent].Float(); !ok || v != 10 {
@@ -430,7 +432,7 @@ func TestTimeoutNamesTheCallThatHangs(t *testing.T) {
 	if g.State != monitor.Stale || g.StateSince == 0 || g.StateSince > s.Steady || g.Call != "nvmlDeviceGetPowerUsage" || g.CallSince == 0 || g.CallSince > s.Steady {
 		t.Errorf("%v since %d, %q since %d, at %d", g.State, g.StateSince, g.Call, g.CallSince, s.Steady)
 	}
-	if r := g.Readings[monitor.PowerMW]; r.Reason != monitor.Timeout || r.Err.Function != g.Call {
+	if r := g.Readings[monitor.PowerMW]; r.Reason != monitor.Timeout || r.Err.Function() != g.Call {
 		t.Errorf("power is %+v", r)
 	}
 	if !slices.ContainsFunc(g.Health, func(h monitor.Health) bool {
@@ -463,7 +465,7 @@ func TestLostMeansEveryMeasurementIsLost(t *testing.T) {
 	src := &scripted{devices: 1, read: func(i int, want monitor.Want, sink monitor.Sink) {
 		wellBehaved(i, want, sink)
 		sink.Processes([]monitor.Process{{PID: 1}}, monitor.Status{Reason: monitor.Known})
-		sink.State(monitor.Lost, monitor.Known, "GPU is lost", monitor.CallError{Function: "nvmlDeviceGetPowerUsage", Name: "NVML_ERROR_GPU_IS_LOST", Code: 15})
+		sink.State(monitor.Lost, monitor.Known, "GPU is lost", monitor.NewCallError("nvmlDeviceGetPowerUsage", "NVML_ERROR_GPU_IS_LOST", 15))
 	}}
 	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 1}, monitor.Request{})
 	s := until(t, snaps, "there is a snapshot", func(*monitor.Snapshot) bool { return true })

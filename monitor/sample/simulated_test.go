@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nvtop-lite/internal/kept"
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/report"
 	"nvtop-lite/monitor/sample"
 )
 
@@ -65,11 +67,11 @@ func (w *ward) nurse(i int, want monitor.Want, sink monitor.Sink) {
 		<-released
 		sink.Call("")
 	case gone:
-		sink.State(monitor.Lost, monitor.GPULost, "GPU is lost", monitor.CallError{Function: "nvmlDeviceGetUtilizationRates", Name: "NVML_ERROR_GPU_IS_LOST", Code: 15})
+		sink.State(monitor.Lost, monitor.GPULost, "GPU is lost", monitor.NewCallError("nvmlDeviceGetUtilizationRates", "NVML_ERROR_GPU_IS_LOST", 15))
 		return
 	case refuses:
 		identify(i, sink)
-		sink.Reading(monitor.UtilizationPercent, monitor.Failed(monitor.DriverError, monitor.CallError{Function: "nvmlDeviceGetUtilizationRates", Name: "NVML_ERROR_UNKNOWN", Code: 999}))
+		sink.Reading(monitor.UtilizationPercent, monitor.Failed(monitor.DriverError, monitor.NewCallError("nvmlDeviceGetUtilizationRates", "NVML_ERROR_UNKNOWN", 999)))
 		return
 	case slow:
 		time.Sleep(3 * time.Second)
@@ -116,6 +118,7 @@ func halfAnHour(t *testing.T, seed uint64) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- s.Run(ctx, make(chan monitor.Request), func(s *monitor.Snapshot) {
+			kept.Keep(report.AppendJSON(nil, s))
 			mu.Lock()
 			newest = s
 			published++

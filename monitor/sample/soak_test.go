@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/kept"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/driver"
+	"nvtop-lite/monitor/report"
 	"nvtop-lite/monitor/sample"
 )
 
@@ -90,6 +92,7 @@ var ranges = map[string][2]float64{
 
 func checkRanges(t *testing.T, s *monitor.Snapshot) {
 	t.Helper()
+	kept.Keep(report.AppendJSON(nil, s))
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
 		for id := range monitor.NumReadings {

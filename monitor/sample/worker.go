@@ -133,7 +133,7 @@ func (w *worker) copyTo(g *monitor.GPU, now int64, final bool) {
 	if !w.busy || !final && now-w.due < overdue {
 		return
 	}
-	err := monitor.CallError{Function: g.Call}
+	err := monitor.NewCallError(g.Call, "", 0)
 	if g.State == monitor.OK {
 		g.State, g.StateSince = monitor.Stale, min(now, w.due+overdue)
 	}

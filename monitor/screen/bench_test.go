@@ -2,6 +2,7 @@ package screen
 
 import (
 	"testing"
+	"time"
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
@@ -65,6 +66,17 @@ func TestNoAllocationPerFrame(t *testing.T) {
 		fm := newFilm(t, 8, size[0], size[1])
 		if n := testing.AllocsPerRun(100, func() { fm.step(t) }); n != 0 {
 			t.Errorf("%v: %v allocations a frame", size, n)
+		}
+		first := fm.snaps[0].Time
+		fm.v.Replay = &Replay{Speed: 8, First: first, Last: first.Add(time.Hour), Broken: 3}
+		fm.step(t)
+		if n := testing.AllocsPerRun(100, func() { fm.step(t) }); n != 0 {
+			t.Errorf("%v: %v allocations a frame of a replay", size, n)
+		}
+		fm.v.Replay.Jumping, fm.v.Replay.Jump = true, "12:0"
+		fm.step(t)
+		if n := testing.AllocsPerRun(100, func() { fm.step(t) }); n != 0 {
+			t.Errorf("%v: %v allocations a frame while a time is typed", size, n)
 		}
 	}
 }

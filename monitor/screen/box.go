@@ -353,7 +353,7 @@ func (s *Screen) codes(g *monitor.GPU) bool {
 		return true
 	}
 	last, ok := s.coding[key]
-	if ok && s.snap.Steady-last > int64(codingFor) {
+	if ok && (s.snap.Steady-last > int64(codingFor) || last > s.snap.Steady) { // a recording goes back too
 		delete(s.coding, key)
 		ok = false
 	}

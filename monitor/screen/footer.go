@@ -32,19 +32,27 @@ func (s *Screen) hintsNow() []hint {
 	switch v := s.v; {
 	case v.Signal != nil || v.Help:
 		return detailHints
+	case v.Details != NoDetails && v.Replay != nil:
+		return s.playing(replayDetailHints)
 	case v.Details == OfProcess && v.Signals:
 		return processHints
 	case v.Details != NoDetails:
 		return detailHints
 	case v.Typing:
 		return filterHints
+	case s.jumping():
+		return jumpHints
 	case v.Paused:
 		return pausedHints
+	case v.Replay != nil:
+		s.playing(replayHints)
+	default:
+		s.hints = s.hints[:0]
 	}
-	s.hints = s.hints[:0]
 	for _, h := range hints {
 		none := s.snap == nil || len(s.snap.GPUs) == 0
 		switch {
+		case s.v.Replay != nil && (h.key == "q" || h.key == "h" || h.key == "Space"):
 		case h.key == "x" && !s.v.Signals, h.key == "g" && s.lay.kind != Boxes && s.lay.kind != List:
 		case none && h.key != "q" && h.key != "h":
 		default:
@@ -67,8 +75,11 @@ func (s *Screen) drawFooter() {
 			l.pad(2)
 			s.count(l)
 		}
+	case s.jumping():
+		s.footJump(l, s.v.Replay)
 	case s.v.Notice != "":
 		l.text(p.bold, s.v.Notice)
+	case s.v.Replay != nil && s.footPlaying(l, s.v.Replay):
 	case s.alarm(l):
 	case s.lay.tableRows > 0:
 		s.count(l)
@@ -114,7 +125,7 @@ func (s *Screen) drawHints(room, y int) int {
 		n++
 	}
 	if n < 2 {
-		if s.w < 40 && room < s.w {
+		if (s.w < 40 || s.jumping() || s.failed()) && room < s.w {
 			return 0 // what is said needs the line
 		}
 		n = min(2, len(list))

@@ -240,7 +240,7 @@ var states = []state{
 	{"gpu-details", 2, 100, 50, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[1])
 		g := &snap.GPUs[1]
-		g.Readings[monitor.FanPercent] = monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetFanSpeed_v2", Name: "NVML_ERROR_NOT_SUPPORTED", Code: 3})
+		g.Readings[monitor.FanPercent] = monitor.Failed(monitor.NotSupported, monitor.NewCallError("nvmlDeviceGetFanSpeed_v2", "NVML_ERROR_NOT_SUPPORTED", 3))
 		g.XIDs = []monitor.XID{{Time: m.now - int64(26*time.Hour), Code: 13, Source: "kernel_log", GPUInstanceID: monitor.None}, {Time: m.now - int64(3*time.Minute), Code: 31, Source: "event", GPUInstanceID: monitor.None}}
 	}},
 	{"gpu-details-small", 2, 80, 16, false, func(m *machine, snap *monitor.Snapshot, v *View) {
@@ -264,7 +264,7 @@ var states = []state{
 		v.Details, v.Process, v.Folder = OfProcess, ProcessID{PID: p.PID, Start: startOf(p), GPU: monitor.Key(&snap.GPUs[0])}, monitor.OfText("/home/kim/exp7")
 	}},
 	{"process-details-unknown", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
-		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside, GPUMemoryBytes: monitor.Failed(monitor.NotSupported, monitor.CallError{Function: "nvmlDeviceGetComputeRunningProcesses_v3"})}}
+		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside, GPUMemoryBytes: monitor.Failed(monitor.NotSupported, monitor.NewCallError("nvmlDeviceGetComputeRunningProcesses_v3", "", 0))}}
 		v.Details, v.Process = OfProcess, ProcessID{PID: 31877, Start: -1, GPU: monitor.Key(&snap.GPUs[0])}
 	}},
 	{"process-details-gone", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
@@ -284,6 +284,68 @@ var states = []state{
 		v.Signal.Chosen = 6
 	}},
 	{"help-narrow", 2, 50, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) { v.Help, v.HelpScroll = true, 1000 }},
+	{"replay-playing", 2, 120, 32, false, func(m *machine, snap *monitor.Snapshot, v *View) { play(v).Speed = 8 }},
+	{"replay-paused", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.Paused, r.Speed = true, 0.125
+	}},
+	{"replay-end", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.AtEnd, r.Last = true, snap.Time
+	}},
+	{"replay-demo-seeking", 8, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Source = "demo"
+		play(v).Seeking = true
+	}},
+	{"replay-gap", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.Missing, r.Resumed = 3*time.Hour+7*time.Minute, snap.Time
+	}},
+	{"replay-gap-before", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.Missing, r.Resumed = 95*time.Second, snap.Time.Add(-2*time.Second)
+	}},
+	{"replay-broken", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) { play(v).Broken = 3 }},
+	{"replay-broken-wide", 4, 160, 40, false, func(m *machine, snap *monitor.Snapshot, v *View) { play(v).Broken = 1 }},
+	{"replay-failed", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		play(v).Failed = "node17.ndjson: line 4711: schema nvtop-lite/2 is newer than this program"
+	}},
+	{"replay-jump", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.Paused, r.Jumping, r.Jump = true, true, "12:0"
+	}},
+	{"replay-jump-error", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.Jumping, r.Jump, r.JumpError = true, "25:00", "no such time of day"
+	}},
+	{"replay-jump-error-small", 1, 40, 10, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		r := play(v)
+		r.Jumping, r.Jump, r.JumpError = true, "2026-11-31 25:00:00", "no such time of day"
+	}},
+	{"replay-small", 1, 40, 10, false, func(m *machine, snap *monitor.Snapshot, v *View) { play(v).Paused = true }},
+	{"replay-small-demo", 8, 40, 10, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Source = "demo"
+		play(v)
+	}},
+	{"replay-tiny", 1, 1, 1, false, func(m *machine, snap *monitor.Snapshot, v *View) { play(v) }},
+	{"replay-ascii", 1, 80, 12, true, func(m *machine, snap *monitor.Snapshot, v *View) { play(v).Seeking = true }},
+	{"replay-no-gpus", 1, 80, 12, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.GPUs = nil
+		play(v)
+	}},
+	{"replay-stale", 1, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		stall(m, &snap.GPUs[0])
+		play(v).Paused = true
+	}},
+	{"replay-process-details", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		p := &snap.GPUs[0].Processes[0]
+		v.Details, v.Process = OfProcess, ProcessID{PID: p.PID, Start: startOf(p), GPU: monitor.Key(&snap.GPUs[0])}
+		play(v).Paused = true
+	}},
+	{"replay-help", 2, 80, 60, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		play(v)
+		v.Help = true
+	}},
 	{"jetson", 1, 80, 20, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		g := &snap.GPUs[0]
 		keep := map[monitor.ReadingID]monitor.Reading{}
@@ -304,6 +366,14 @@ var states = []state{
 			Rails: []monitor.Rail{{Name: "VDD_GPU", Scope: "gpu", PowerMW: monitor.OfFloat(18400)}, {Name: "VIN", Scope: "input", PowerMW: monitor.OfFloat(61000)}, {Name: "VDD_CPU_SOC", Scope: "shared", PowerMW: monitor.OfFloat(9200)}},
 		}
 	}},
+}
+
+// play makes the view that of a recording of two hours and a quarter, at its
+// usual speed.
+func play(v *View) *Replay {
+	v.Signals = false
+	v.Replay = &Replay{Speed: 1, First: v.Now.Add(-55 * time.Minute), Last: v.Now.Add(80 * time.Minute)}
+	return v.Replay
 }
 
 // dialog asks about the first process.
@@ -330,5 +400,6 @@ func TestStates(t *testing.T) {
 		})
 	}
 	golden(t, "state-starting", draw(80, 12, Options{Version: "0.1"}, nil, nil, &View{Now: epoch}).String())
+	golden(t, "state-replay-starting", draw(80, 12, Options{Version: "0.1"}, nil, nil, &View{Now: epoch, Replay: &Replay{Speed: 1}}).String())
 	golden(t, "state-starting-silent", draw(80, 12, Options{Version: "0.1"}, nil, nil, &View{Now: epoch, SilentFor: 5 * time.Second}).String())
 }

@@ -94,7 +94,7 @@ func (s *Screen) writeState(p *panel, g *monitor.GPU) {
 	if g.Call != "" && g.State == monitor.Stale {
 		l.pad(2).text(s.pal.warn, g.Call).text(s.pal.warn, " has not returned for ").duration(s.pal.warn, s.age(g.CallSince))
 	}
-	if g.StateErr.Function != "" {
+	if g.StateErr.Function() != "" {
 		l.pad(2)
 		s.blame(l, g.StateErr)
 	}
@@ -244,7 +244,7 @@ func (s *Screen) writeXIDs(p *panel, g *monitor.GPU) {
 	for i := len(g.XIDs) - 1; i >= 0; i-- {
 		x := &g.XIDs[i]
 		l := s.line.reset().int(s.pal.plain, int64(x.Code), 3).pad(2)
-		s.clock(l, x.Time)
+		s.clock(l, s.pal.plain, x.Time)
 		if l.pad(2); x.Source == "kernel_log" {
 			l.text(s.pal.dim, "kernel log")
 		} else {
@@ -258,8 +258,8 @@ func (s *Screen) writeXIDs(p *panel, g *monitor.GPU) {
 	}
 }
 
-// clock appends a time of day, with its date where that is not today's.
-func (s *Screen) clock(l *line, ns int64) {
+// clock appends a time of day, with its date where that is not the day shown.
+func (s *Screen) clock(l *line, st ansi.Style, ns int64) {
 	t := time.Unix(0, ns).In(s.v.Now.Location())
 	format := "15:04:05"
 	if y, d := t.Year(), t.YearDay(); y != s.v.Now.Year() || d != s.v.Now.YearDay() {
@@ -267,7 +267,7 @@ func (s *Screen) clock(l *line, ns int64) {
 	}
 	start := len(l.b)
 	l.b = t.AppendFormat(l.b, format)
-	l.done(s.pal.plain, len(l.b)-start)
+	l.done(st, len(l.b)-start)
 }
 
 func (s *Screen) writeProcessCount(p *panel, g *monitor.GPU) {
@@ -322,12 +322,12 @@ func (s *Screen) writeUnknown(p *panel, g *monitor.GPU) {
 
 // blame appends "(nvmlDeviceGetFanSpeed_v2: NVML_ERROR_NOT_SUPPORTED, 3)".
 func (s *Screen) blame(l *line, err monitor.CallError) {
-	if err.Function == "" {
+	if err.Function() == "" {
 		return
 	}
-	l.text(s.pal.dim, "(").text(s.pal.dim, err.Function)
-	if err.Name != "" {
-		l.text(s.pal.dim, ": ").text(s.pal.dim, err.Name).text(s.pal.dim, ", ").int(s.pal.dim, int64(err.Code), 0)
+	l.text(s.pal.dim, "(").text(s.pal.dim, err.Function())
+	if err.Name() != "" {
+		l.text(s.pal.dim, ": ").text(s.pal.dim, err.Name()).text(s.pal.dim, ", ").int(s.pal.dim, int64(err.Code()), 0)
 	}
 	l.text(s.pal.dim, ")")
 }
@@ -372,11 +372,9 @@ func (s *Screen) measure(l *line, g *monitor.GPU, id monitor.ReadingID) {
 		}
 		l.text(st, words[int(v)])
 	case monitor.Word:
-		bits, _ := r.Bits()
-		l.text(st, id.WordOf(bits))
+		l.text(st, id.Word(r))
 	case monitor.Mask:
-		bits, _ := r.Bits()
-		s.words = id.AppendWords(s.words[:0], bits)
+		s.words = id.Words(s.words[:0], r)
 		for i, w := range s.words {
 			if i > 0 {
 				l.text(st, ", ")

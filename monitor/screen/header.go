@@ -12,9 +12,13 @@ import (
 const (
 	rankHost = iota // CPU and memory of the machine
 	rankDriver
+	rankLength // of a recording
 	rankVersion
+	rankWhere // in a recording
+	rankBroken
 	rankHostname
 	rankInterval
+	rankDate // of a recording
 	rankTime
 	rankLabel // DEMO, REPLAY
 	rankPaused
@@ -31,19 +35,26 @@ func (s *Screen) drawHeader() {
 	if s.opt.Version != "" {
 		s.group(rankVersion, false).text(p.dim, " ").text(p.dim, s.opt.Version)
 	}
-	if snap != nil && snap.Source != "" && snap.Source != "live" {
+	replay := s.v.Replay
+	if replay != nil || snap != nil && snap.Source != "" && snap.Source != "live" {
 		g := s.group(rankLabel, false).text(ansi.Style{}, "  ")
 		st := ansi.Style{Attr: ansi.Bold | ansi.Reverse}
 		g.text(st, " ")
-		switch snap.Source {
-		case "demo":
-			g.text(st, "DEMO")
-		case "replay":
-			g.text(st, "REPLAY")
-		default:
-			g.text(st, snap.Source)
+		if snap != nil {
+			switch snap.Source {
+			case "", "live", "replay":
+			case "demo":
+				g.text(st, "DEMO ")
+			default:
+				g.text(st, snap.Source).text(st, " ")
+			}
 		}
-		g.text(st, " ")
+		if replay != nil || snap.Source == "replay" {
+			g.text(st, "REPLAY ")
+		}
+	}
+	if replay != nil {
+		s.drawPlaying(replay)
 	}
 	if s.v.Paused {
 		g := s.group(rankPaused, false).text(p.warn, "  PAUSED")
@@ -59,14 +70,18 @@ func (s *Screen) drawHeader() {
 			s.hostLoad(s.group(rankHost, false).pad(2))
 		}
 	}
-	t := s.group(rankTime, false).pad(2)
-	start := len(t.b)
-	format := "15:04:05"
-	if s.w >= hostFrom {
-		format = "2006-01-02 15:04:05"
+	if replay != nil {
+		s.drawRecorded(replay)
+	} else {
+		t := s.group(rankTime, false).pad(2)
+		start := len(t.b)
+		format := "15:04:05"
+		if s.w >= hostFrom {
+			format = "2006-01-02 15:04:05"
+		}
+		t.b = s.v.Now.AppendFormat(t.b, format)
+		t.done(p.plain, len(t.b)-start)
 	}
-	t.b = s.v.Now.AppendFormat(t.b, format)
-	t.done(p.plain, len(t.b)-start)
 
 	s.driver()
 	if snap != nil && snap.Interval > 0 {

@@ -50,13 +50,15 @@ func (s *Screen) writeProcess(b *panel, p *monitor.Process) {
 		s.because(l, p.StartTime.Reason, p.StartTime.Err)
 	} else {
 		start, _ := p.StartTime.Int()
-		s.clock(l, start)
+		s.clock(l, plain, start)
 		l.text(dim, " (").span(plain, time.Duration(s.snap.Time.UnixNano()-start), 0).text(dim, ")")
 	}
 	s.put(b, "user", l)
 
 	l = s.line.reset()
 	switch f := &s.v.Folder; {
+	case s.v.Replay != nil:
+		l.text(dim, "not in the recording")
 	case f.Known():
 		l.text(plain, f.Value)
 	default:
@@ -164,7 +166,7 @@ func (s *Screen) because(l *line, why monitor.Reason, err monitor.CallError) {
 		words = "no such process here"
 	}
 	l.text(s.pal.plain, "- ").text(s.pal.dim, words)
-	if err.Function != "" {
+	if err.Function() != "" {
 		l.pad(1)
 		s.blame(l, err)
 	}

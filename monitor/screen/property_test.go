@@ -116,6 +116,19 @@ func anyView(r *rand.Rand, snap *monitor.Snapshot) *View {
 	if r.IntN(6) == 0 {
 		v.Notice = text()
 	}
+	if r.IntN(3) == 0 {
+		v.Replay = &Replay{
+			Paused: r.IntN(3) == 0, Speed: []float64{0, 0.125, 1, 1000, 1e300}[r.IntN(5)], AtEnd: r.IntN(4) == 0, Seeking: r.IntN(4) == 0,
+			First: epoch.Add(-time.Hour), Last: epoch.Add(time.Duration(r.IntN(3)-1) * 2 * time.Hour),
+			Missing: time.Duration(r.IntN(2)) * time.Hour, Resumed: epoch, Broken: max(r.IntN(9)-4, 0) * 1e6,
+		}
+		switch r.IntN(4) {
+		case 0:
+			v.Replay.Jumping, v.Replay.Jump, v.Replay.JumpError = true, text(), text()
+		case 1:
+			v.Replay.Failed = text()
+		}
+	}
 	if snap == nil || len(snap.GPUs) == 0 {
 		return v
 	}

@@ -45,12 +45,14 @@ type Screen struct {
 	boxed     []int // of shown: those that have a box
 	folds     []fold
 	procs     []procRow
+	rowOrder  rowOrder
 	joined    []monitor.Process
 	panelRows int               // of the panel drawn last, inside
 	chosen    int               // the row of the table that is selected, -1 for none
 	filtered  int               // how many processes the filter leaves out
 	ranks     map[ProcessID]int // the order of the processes while it is frozen
 	owners    []owner
+	ownOrder  ownerOrder
 	listed    []listRow
 	targets   []area
 	coding    map[string]int64 // when a GPU last encoded or decoded, by key
@@ -185,6 +187,9 @@ func (s *Screen) hidden() int { return len(s.snap.GPUs) - len(s.shown) }
 // drawWaiting says why there is no GPU to draw.
 func (s *Screen) drawWaiting() {
 	text := "starting"
+	if s.v.Replay != nil {
+		text = "reading the recording"
+	}
 	switch {
 	case s.v.SilentFor > 0 && s.snap == nil:
 		l := s.line.reset()
@@ -202,6 +207,8 @@ func (s *Screen) drawWaiting() {
 			s.line.reset().text(s.pal.dim, s.snap.WaitingHint).drawCentred(s.f, 0, y+1, s.w)
 		}
 		return
+	case s.snap != nil && s.v.Replay != nil:
+		text = "no GPUs at this time"
 	case s.snap != nil:
 		text = "looking for GPUs"
 	}

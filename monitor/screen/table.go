@@ -2,7 +2,7 @@ package screen
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"time"
 
 	"nvtop-lite/internal/ansi"
@@ -91,14 +91,30 @@ func (s *Screen) listProcesses() (left int) {
 	if s.v.Joined {
 		s.join()
 	}
-	slices.SortFunc(s.procs, func(a, b procRow) int { return c.Compare(&a.Placed, &b.Placed) })
+	s.sortRows(func(s *Screen, a, b *procRow) int { return s.v.Choice.Compare(&a.Placed, &b.Placed) })
 	s.freeze()
 	return left
 }
 
+func (s *Screen) sortRows(compare func(s *Screen, a, b *procRow) int) {
+	s.rowOrder = rowOrder{s, compare}
+	sort.Sort(&s.rowOrder)
+}
+
+// rowOrder sorts the rows. It is kept in the Screen, and compare captures
+// nothing, so that sorting does not allocate.
+type rowOrder struct {
+	s       *Screen
+	compare func(s *Screen, a, b *procRow) int
+}
+
+func (o *rowOrder) Len() int           { return len(o.s.procs) }
+func (o *rowOrder) Less(i, j int) bool { return o.compare(o.s, &o.s.procs[i], &o.s.procs[j]) < 0 }
+func (o *rowOrder) Swap(i, j int)      { o.s.procs[i], o.s.procs[j] = o.s.procs[j], o.s.procs[i] }
+
 // join makes one row of the rows of each process.
 func (s *Screen) join() {
-	slices.SortFunc(s.procs, func(a, b procRow) int {
+	s.sortRows(func(_ *Screen, a, b *procRow) int {
 		return cmp.Or(cmp.Compare(a.Process.PID, b.Process.PID), cmp.Compare(a.Place, b.Place), cmp.Compare(a.GPU.GPUInstanceID, b.GPU.GPUInstanceID))
 	})
 	s.joined = s.joined[:0]
@@ -160,7 +176,9 @@ func (s *Screen) freeze() {
 		return
 	}
 	if len(s.ranks) > 0 {
-		slices.SortStableFunc(s.procs, func(a, b procRow) int { return cmp.Compare(s.rank(&a), s.rank(&b)) })
+		s.sortRows(func(s *Screen, a, b *procRow) int {
+			return cmp.Or(cmp.Compare(s.rank(a), s.rank(b)), s.v.Choice.Compare(&a.Placed, &b.Placed))
+		})
 	}
 	for i := range s.procs {
 		if id := s.id(&s.procs[i]); s.rank(&s.procs[i]) == unranked {

@@ -1,7 +1,7 @@
 package screen
 
 import (
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -36,7 +36,7 @@ func (s *Screen) gather(g *monitor.GPU) {
 }
 
 func (s *Screen) order() {
-	slices.SortFunc(s.owners, func(a, b owner) int { return strings.Compare(s.ownerOf(a.p), s.ownerOf(b.p)) })
+	s.sortOwners(func(s *Screen, a, b *owner) int { return strings.Compare(s.ownerOf(a.p), s.ownerOf(b.p)) })
 	for from := 0; from < len(s.owners); {
 		to, sum := from, int64(0)
 		for ; to < len(s.owners) && s.ownerOf(s.owners[to].p) == s.ownerOf(s.owners[from].p); to++ {
@@ -46,7 +46,7 @@ func (s *Screen) order() {
 			s.owners[from].sum = sum
 		}
 	}
-	slices.SortFunc(s.owners, func(a, b owner) int {
+	s.sortOwners(func(s *Screen, a, b *owner) int {
 		switch {
 		case a.sum != b.sum:
 			return sign(b.sum - a.sum)
@@ -57,6 +57,23 @@ func (s *Screen) order() {
 		}
 		return sign(int64(a.p.PID) - int64(b.p.PID))
 	})
+}
+
+func (s *Screen) sortOwners(compare func(s *Screen, a, b *owner) int) {
+	s.ownOrder = ownerOrder{s, compare}
+	sort.Sort(&s.ownOrder)
+}
+
+// ownerOrder sorts the owners, as rowOrder the rows.
+type ownerOrder struct {
+	s       *Screen
+	compare func(s *Screen, a, b *owner) int
+}
+
+func (o *ownerOrder) Len() int           { return len(o.s.owners) }
+func (o *ownerOrder) Less(i, j int) bool { return o.compare(o.s, &o.s.owners[i], &o.s.owners[j]) < 0 }
+func (o *ownerOrder) Swap(i, j int) {
+	o.s.owners[i], o.s.owners[j] = o.s.owners[j], o.s.owners[i]
 }
 
 // ownerOf is the account of a process, "" for the user's own and the unknown.

@@ -83,6 +83,7 @@ type View struct {
 	Notice    string          // a passing message for the last line
 	Hidden    map[string]bool // GPUs switched off, by monitor.Key
 	Signals   bool            // processes can be signalled
+	Replay    *Replay         // of the recording shown; nil: what happens now
 
 	Mode          Mode
 	Graph         Graph

@@ -1,0 +1,483 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"nvtop-lite/monitor"
+)
+
+// value is what stands on one side.
+type value struct {
+	v    any    // float64, int64, bool, string or []string; nil where it is unknown
+	why  string // why it is unknown
+	from monitor.Provenance
+}
+
+// change is something that has a value on either side.
+type change struct {
+	key, label string
+	unit       string // as ReadingInfo.Unit; "on" and "yes" of flags
+	old, new   value
+	counts     bool   // it only ever counts up
+	delta      any    // float64 or int64, nil where there is none
+	noDelta    string // why there is none, "" where there is no such thing
+}
+
+// differs reports whether the two sides differ.
+func (c *change) differs() bool {
+	a, b := &c.old, &c.new
+	if a.why != b.why || a.from != b.from {
+		return true
+	}
+	if x, ok := a.v.([]string); ok {
+		y, ok := b.v.([]string)
+		return !ok || !slices.Equal(x, y)
+	}
+	_, list := b.v.([]string)
+	return list || a.v != b.v
+}
+
+// valueOf returns r as a value of the kind of id's.
+func valueOf(r monitor.Reading, kind monitor.Kind, id monitor.ReadingID) value {
+	if !r.Known() {
+		return value{why: r.Reason.String()}
+	}
+	v := value{from: r.Provenance}
+	bits, _ := r.Bits()
+	switch kind {
+	case monitor.Flag:
+		v.v, _ = r.Flag()
+	case monitor.Word:
+		v.v = id.WordOf(bits)
+	case monitor.Mask:
+		v.v = id.AppendWords([]string{}, bits)
+	case monitor.Integer:
+		v.v, _ = r.Int()
+	default:
+		v.v, _ = r.Float()
+	}
+	return v
+}
+
+func ofText(t *monitor.Text) value {
+	if t.Known() {
+		return value{v: t.Value}
+	}
+	return value{why: t.Reason.String()}
+}
+
+// number returns a number that is not measured but is a name, None for unknown.
+func number(v int) value {
+	if v < 0 {
+		return value{why: monitor.NotFound.String()}
+	}
+	return value{v: int64(v)}
+}
+
+// numbers returns a change of integers with its difference.
+func numbers(key, label, unit string, old, new monitor.Reading) change {
+	c := change{key: key, label: label, unit: unit, old: valueOf(old, monitor.Integer, 0), new: valueOf(new, monitor.Integer, 0)}
+	c.subtract()
+	return c
+}
+
+// subtract fills in the difference, where the values are numbers.
+func (c *change) subtract() {
+	switch {
+	case c.old.why != "":
+		c.noDelta = c.old.why
+		return
+	case c.new.why != "":
+		c.noDelta = c.new.why
+		return
+	}
+	switch a := c.old.v.(type) {
+	case int64:
+		b := c.new.v.(int64)
+		if n := b - a; (n > 0) == (b > a) {
+			c.delta = n
+		} else {
+			c.delta = float64(b) - float64(a)
+		}
+	case float64:
+		n := c.new.v.(float64) - a
+		switch {
+		case math.IsInf(n, 0):
+			c.noDelta = monitor.Implausible.String()
+		case math.Abs(n) < 1e6:
+			c.delta = math.Round(n*1e9) / 1e9 // 5.7 less 5.4 is 0.3
+		default:
+			c.delta = n
+		}
+	}
+}
+
+// sign returns whether the value rose or fell: 1, -1, or 0.
+func (c *change) sign() int {
+	switch n := c.delta.(type) {
+	case int64:
+		return int(min(max(n, -1), 1))
+	case float64:
+		switch {
+		case n > 0:
+			return 1
+		case n < 0:
+			return -1
+		}
+	}
+	return 0
+}
+
+// measured returns a reading of g as it counts where nothing can be measured
+// because of fate.
+func measured(g *monitor.GPU, id monitor.ReadingID, fate monitor.Reason) monitor.Reading {
+	if fate != monitor.Known && id != monitor.Minor {
+		return monitor.Unknown(fate)
+	}
+	return g.Readings[id]
+}
+
+// changes are those that differ.
+type changes []change
+
+func (l *changes) add(c change) {
+	if c.differs() {
+		*l = append(*l, c)
+	}
+}
+
+// text adds a text, word anything that has no difference in numbers.
+func (l *changes) text(key, label string, old, new *monitor.Text) {
+	l.word(key, label, "", ofText(old), ofText(new))
+}
+
+func (l *changes) word(key, label, unit string, old, new value) {
+	l.add(change{key: key, label: label, unit: unit, old: old, new: new})
+}
+
+// reading adds a reading that is none of a GPU's.
+func (l *changes) reading(key, label, unit string, kind monitor.Kind, old, new monitor.Reading) {
+	c := change{key: key, label: label, unit: unit, old: valueOf(old, kind, 0), new: valueOf(new, kind, 0)}
+	c.subtract()
+	l.add(c)
+}
+
+// What does not change by itself, and what only ever counts up; all else is
+// load. Of the counters some begin anew when the driver is loaded.
+var (
+	settings = monitor.Of(monitor.Minor, monitor.MemoryTotalBytes, monitor.MemoryReservedBytes, monitor.TemperatureSlowdownC,
+		monitor.PowerLimitMW, monitor.PowerLimitDefaultMW, monitor.ClockGraphicsMaxMHz, monitor.ClockMemoryMaxMHz,
+		monitor.PersistenceMode, monitor.ComputeMode, monitor.PCIeGenerationMax, monitor.PCIeWidth, monitor.PCIeWidthMax,
+		monitor.NVLinkLinksActive, monitor.FabricState, monitor.ECCEnabled, monitor.ECCPending, monitor.RetiredPagesPending,
+		monitor.RowsRemapPending, monitor.RowsRemapFailed, monitor.RecoveryAction, monitor.MIGEnabled)
+	lasting = monitor.Of(monitor.ECCUncorrectedAggregate, monitor.ECCCorrectedAggregate, monitor.RetiredPages, monitor.RowsRemapped)
+	passing = monitor.Of(monitor.ECCUncorrectedVolatile, monitor.ECCCorrectedVolatile, monitor.PCIeReplays,
+		monitor.NVLinkErrors, monitor.NVLinkReplays, monitor.NVLinkRecoveries, monitor.EnergyJoules)
+)
+
+// The labels of readings whose own would not be understood here: an arrow
+// stands for a change.
+var labels = map[monitor.ReadingID]string{
+	monitor.PCIeRxBytesPerSecond:   "PCIe to GPU",
+	monitor.PCIeTxBytesPerSecond:   "PCIe from GPU",
+	monitor.NVLinkRxBytesPerSecond: "NVLink to GPU",
+	monitor.NVLinkTxBytesPerSecond: "NVLink from GPU",
+	monitor.MIGEnabled:             "MIG mode",
+}
+
+// readings compares the identity and the readings of a GPU.
+func (d *Diff) readings(g *gpu) {
+	var facts, counters, loads changes
+	a, b := g.old, g.new
+	facts.word("index", "index", "", number(a.Index), number(b.Index))
+	facts.text("pci_bus_id", "PCI bus id", &a.PCIBusID, &b.PCIBusID)
+	facts.text("name", "name", &a.Name, &b.Name)
+	facts.text("architecture", "architecture", &a.Architecture, &b.Architecture)
+	facts.text("serial", "serial", &a.Serial, &b.Serial)
+	facts.word("integrated", "integrated", "yes", value{v: a.Integrated}, value{v: b.Integrated})
+	facts.word("memory_unified", "unified memory", "yes", value{v: a.MemoryUnified}, value{v: b.MemoryUnified})
+	if a.Instance() || b.Instance() {
+		facts.word("gpu_instance_id", "GPU instance", "", number(a.GPUInstanceID), number(b.GPUInstanceID))
+		facts.word("compute_instance_id", "compute instance", "", number(a.ComputeInstanceID), number(b.ComputeInstanceID))
+		facts.word("profile", "profile", "", value{v: a.Profile}, value{v: b.Profile})
+	}
+	for id := monitor.Minor; id < monitor.NumReadings; id++ {
+		if id == monitor.MemoryUsedBytes {
+			continue // stands with what the processes use
+		}
+		info := id.Info()
+		c := change{key: info.Key, label: info.Label, unit: info.Unit,
+			old: valueOf(measured(a, id, g.oldFate), info.Kind, id), new: valueOf(measured(b, id, g.newFate), info.Kind, id)}
+		if l, ok := labels[id]; ok {
+			c.label = l
+		}
+		switch {
+		case info.Kind == monitor.Flag:
+			c.unit = "yes"
+			if id == monitor.PersistenceMode || id == monitor.ECCEnabled || id == monitor.MIGEnabled {
+				c.unit = "on"
+			}
+		case id != monitor.Minor && (info.Kind == monitor.Number || info.Kind == monitor.Integer):
+			c.subtract()
+		}
+		switch {
+		case settings.Has(id):
+			facts.add(c)
+		case lasting.Has(id):
+			c.counts = true
+			counters.add(c)
+		case passing.Has(id):
+			c.counts = true
+			if d.restarted(&c) {
+				c.delta, c.noDelta = nil, counterRestarted
+			}
+			counters.add(c)
+		default:
+			loads.add(c)
+		}
+	}
+	if a.FansStatus.Reason == monitor.Known || b.FansStatus.Reason == monitor.Known {
+		fans(&loads, g)
+	}
+	g.settings, g.counters, g.loads = facts, counters, loads
+}
+
+// restarted reports whether a counter began anew between the two: the machine
+// was booted, or it went back.
+func (d *Diff) restarted(c *change) bool {
+	if c.delta == nil {
+		return false
+	}
+	if d.elapsed < 0 {
+		return d.boots == otherBoot || c.sign() > 0
+	}
+	return d.boots == otherBoot || c.sign() < 0
+}
+
+// fans compares the fans of a GPU by index.
+func fans(loads *changes, g *gpu) {
+	find := func(in *monitor.GPU, fate monitor.Reason, index int) monitor.Fan {
+		why := or(or(fate, in.FansStatus.Reason), monitor.NotFound)
+		if why == monitor.NotFound {
+			for _, f := range in.Fans {
+				if f.Index == index {
+					return f
+				}
+			}
+		}
+		none := monitor.Unknown(why)
+		return monitor.Fan{Percent: none, RPM: none, TargetPercent: none}
+	}
+	done := map[int]bool{}
+	for _, list := range [...][]monitor.Fan{g.old.Fans, g.new.Fans} {
+		for _, f := range list {
+			if done[f.Index] {
+				continue
+			}
+			done[f.Index] = true
+			a, b := find(g.old, g.oldFate, f.Index), find(g.new, g.newFate, f.Index)
+			key, label := fmt.Sprintf("fans[%d].", f.Index), fmt.Sprintf("fan %d", f.Index)
+			loads.reading(key+"percent", label, "%", monitor.Number, a.Percent, b.Percent)
+			loads.reading(key+"rpm", label, "rpm", monitor.Number, a.RPM, b.RPM)
+			loads.reading(key+"target_percent", label+" target", "%", monitor.Number, a.TargetPercent, b.TargetPercent)
+		}
+	}
+}
+
+func hostChanges(a, b *monitor.Host) (l changes) {
+	l.text("hostname", "host name", &a.Hostname, &b.Hostname)
+	l.word("os", "system", "", value{v: a.OS}, value{v: b.OS})
+	l.word("arch", "processor", "", value{v: a.Arch}, value{v: b.Arch})
+	l.text("boot_id", "boot id", &a.BootID, &b.BootID)
+	l.reading("cpu_percent", "CPU", "%", monitor.Number, a.CPUPercent, b.CPUPercent)
+	l.reading("memory_total_bytes", "memory total", "bytes", monitor.Integer, a.MemoryTotalBytes, b.MemoryTotalBytes)
+	l.reading("memory_available_bytes", "memory available", "bytes", monitor.Integer, a.MemoryAvailableBytes, b.MemoryAvailableBytes)
+	return l
+}
+
+func driverChanges(a, b *monitor.Driver) (l changes) {
+	l.text("version", "version", &a.Version, &b.Version)
+	l.text("cuda_version", "CUDA", &a.CUDAVersion, &b.CUDAVersion)
+	l.text("nvml_version", "NVML", &a.NVMLVersion, &b.NVMLVersion)
+	l.text("library", "library", &a.Library, &b.Library)
+	return l
+}
+
+func platformChanges(a, b *monitor.Platform) (l changes) {
+	l.word("kind", "kind", "", value{v: a.Kind}, value{v: b.Kind})
+	l.text("model", "model", &a.Model, &b.Model)
+	l.text("soc", "SoC", &a.SoC, &b.SoC)
+	l.text("l4t", "L4T", &a.L4T, &b.L4T)
+	l.text("jetpack", "JetPack", &a.JetPack, &b.JetPack)
+	l.text("power_mode", "power mode", &a.PowerMode, &b.PowerMode)
+	done := map[string]bool{}
+	for _, name := range append(railNames(a), railNames(b)...) {
+		if !done[name] {
+			done[name] = true
+			l.reading("rails["+name+"].power_mw", name, "mW", monitor.Number, rail(a, name), rail(b, name))
+		}
+	}
+	done = map[string]bool{}
+	for _, name := range append(engineNames(a), engineNames(b)...) {
+		if !done[name] {
+			done[name] = true
+			l.reading("engines["+name+"].percent", name, "%", monitor.Number, engine(a, name), engine(b, name))
+		}
+	}
+	l.reading("emc_mhz", "memory controller", "MHz", monitor.Number, a.EMCMHz, b.EMCMHz)
+	return l
+}
+
+func railNames(p *monitor.Platform) (names []string) {
+	for i := range p.Rails {
+		names = append(names, p.Rails[i].Name)
+	}
+	return names
+}
+
+func rail(p *monitor.Platform, name string) monitor.Reading {
+	for i := range p.Rails {
+		if p.Rails[i].Name == name {
+			return p.Rails[i].PowerMW
+		}
+	}
+	return monitor.Unknown(monitor.NotFound)
+}
+
+func engineNames(p *monitor.Platform) (names []string) {
+	for i := range p.Engines {
+		names = append(names, p.Engines[i].Name)
+	}
+	return names
+}
+
+func engine(p *monitor.Platform, name string) monitor.Reading {
+	for i := range p.Engines {
+		if p.Engines[i].Name == name {
+			return p.Engines[i].Percent
+		}
+	}
+	return monitor.Unknown(monitor.NotFound)
+}
+
+// finding is something wrong with a GPU that came, went or is told otherwise.
+type finding struct {
+	old, new *monitor.Health // nil where there was none
+	why      string          // why the side without one cannot tell whether it is so
+}
+
+// shownBy are the readings that findings come of.
+var shownBy = map[string]monitor.ReadingID{
+	"recovery_action":  monitor.RecoveryAction,
+	"ecc_uncorrected":  monitor.ECCUncorrectedVolatile,
+	"remap_failed":     monitor.RowsRemapFailed,
+	"throttle_thermal": monitor.ThrottleReasons,
+	"throttle_brake":   monitor.ThrottleReasons,
+	"throttle_power":   monitor.ThrottleReasons,
+	"temperature":      monitor.TemperatureC,
+	"pcie_width":       monitor.PCIeWidth,
+	"pcie_generation":  monitor.PCIeGeneration,
+	"ecc_pending":      monitor.ECCPending,
+	"retired_pending":  monitor.RetiredPagesPending,
+	"remap_pending":    monitor.RowsRemapPending,
+	"fabric":           monitor.FabricState,
+	"nvlink_errors":    monitor.NVLinkErrors,
+	"persistence_off":  monitor.PersistenceMode,
+}
+
+// blind returns why g could not have told of code, "" where it could.
+func blind(code string, g *monitor.GPU, fate monitor.Reason) string {
+	if code == "xid" {
+		return g.XIDsStatus.Reason.String()
+	}
+	if id, ok := shownBy[code]; ok {
+		return measured(g, id, fate).Reason.String()
+	}
+	return ""
+}
+
+// findings compares what is wrong.
+func findings(g *gpu) (list []finding) {
+	used := make([]bool, len(g.old.Health))
+	find := func(same func(a *monitor.Health) bool) *monitor.Health {
+		for i := range g.old.Health {
+			if !used[i] && same(&g.old.Health[i]) {
+				used[i] = true
+				return &g.old.Health[i]
+			}
+		}
+		return nil
+	}
+	var left []*monitor.Health
+	for i := range g.new.Health {
+		b := &g.new.Health[i]
+		if find(func(a *monitor.Health) bool { return *a == *b }) == nil {
+			left = append(left, b)
+		}
+	}
+	for _, b := range left {
+		a := find(func(a *monitor.Health) bool {
+			// There is one Xid finding for each number; how often is told in brackets.
+			return a.Code == b.Code && (a.Code != "xid" || head(a.Text) == head(b.Text))
+		})
+		f := finding{old: a, new: b}
+		if a == nil {
+			f.why = blind(b.Code, g.old, g.oldFate)
+		}
+		list = append(list, f)
+	}
+	for i := range g.old.Health {
+		if a := &g.old.Health[i]; !used[i] {
+			list = append(list, finding{old: a, why: blind(a.Code, g.new, g.newFate)})
+		}
+	}
+	return list
+}
+
+// head returns what stands before a bracket.
+func head(text string) string {
+	for i := range text {
+		if text[i] == '(' {
+			return text[:i]
+		}
+	}
+	return text + " "
+}
+
+// sameXID is how far apart in time an Xid error may stand on both sides: an
+// event and the kernel's log do not tell the same time.
+const sameXID = int64(5 * time.Second)
+
+// pairXIDs returns the errors that are only among the new, and those only among
+// the old.
+func pairXIDs(old, new []monitor.XID) (appeared, gone []monitor.XID) {
+	used := make([]bool, len(old))
+	appeared = []monitor.XID{}
+	gone = []monitor.XID{}
+next:
+	for _, x := range new {
+		for i, y := range old {
+			if apart := x.Time - y.Time; !used[i] && x.Code == y.Code && apart <= sameXID && apart >= -sameXID {
+				used[i] = true
+				continue next
+			}
+		}
+		appeared = append(appeared, x)
+	}
+	for i, y := range old {
+		if !used[i] {
+			gone = append(gone, y)
+		}
+	}
+	return appeared, gone
+}
+
+func (f *finding) code() string {
+	if f.new != nil {
+		return f.new.Code
+	}
+	return f.old.Code
+}

@@ -1,0 +1,760 @@
+package summary
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"nvtop-lite/internal/ansi"
+	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/report"
+)
+
+// What the text tells at most; the JSON has the rest.
+const (
+	textRuns      = 10
+	textGaps      = 10
+	textPeriods   = 3  // of a GPU's state
+	textReasons   = 4  // for being slowed
+	textSlowed    = 16 // GPUs
+	textAlarms    = 40
+	textProcesses = 20
+)
+
+// TextOptions are how the text looks.
+type TextOptions struct {
+	Level    ansi.Level     // which colours; the zero value gives plain text
+	ASCII    bool           // no characters beyond ASCII
+	Width    int            // cells of a line, 40 or more; 0 means 80
+	Location *time.Location // of the times shown; nil means the local one
+}
+
+// AppendText appends the summary as text for people, in lines that each end in a
+// newline.
+func (s *Summary) AppendText(dst []byte, o TextOptions) []byte {
+	if o.Width == 0 {
+		o.Width = 80
+	}
+	o.Width = max(o.Width, 40)
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	t := text{
+		Page: ansi.NewPage(dst, o.Width, o.Level, o.ASCII), document: s.document(), ascii: o.ASCII, location: o.Location,
+		bold: ansi.Style{Attr: ansi.Bold}, dim: ansi.Style{Attr: ansi.Dim},
+		warn:     ansi.Style{Fg: o.Level.RGB(215, 215, 95), Attr: ansi.Bold},
+		critical: ansi.Style{Fg: o.Level.RGB(215, 95, 95), Attr: ansi.Bold},
+	}
+	t.oneDay = t.First != nil && t.day(stamp(*t.First)) == t.day(stamp(*t.Last))
+	t.head()
+	if t.Snapshots > 0 {
+		t.gpus()
+		t.states()
+		t.slowed()
+		t.alarms()
+		t.processes()
+	}
+	t.gaps()
+	return t.Bytes()
+}
+
+type text struct {
+	*ansi.Page
+	*document
+	plain, bold, dim, warn, critical ansi.Style
+	ascii, oneDay                    bool
+	location                         *time.Location
+}
+
+func (t *text) format(at stamp, layout string) string {
+	return time.Time(at).In(t.location).Format(layout)
+}
+
+func (t *text) day(at stamp) string { return t.format(at, "2006-01-02") }
+
+// clock returns a time, without the day where all that was recorded is of one.
+func (t *text) clock(at stamp) string {
+	if t.oneDay && t.day(at) == t.day(stamp(*t.First)) {
+		return t.format(at, "15:04:05")
+	}
+	return t.format(at, "2006-01-02 15:04:05")
+}
+
+// period returns from when to when something was.
+func (t *text) period(first, last stamp) string {
+	from, to := t.clock(first), t.clock(last)
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+// span returns a time in few characters.
+func span(ns nanos) string {
+	if ns > 0 && ns < 1e9 {
+		return "<1s"
+	}
+	return report.Span(time.Duration(ns))
+}
+
+// count returns n and what is counted.
+func count(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(n, 10) + " " + more
+}
+
+// section begins a part of the page.
+func (t *text) section(title string) {
+	t.End()
+	t.Line.Text(0, 0, title, t.bold)
+	t.End()
+}
+
+func (t *text) head() {
+	title := "summary of " + t.File
+	for _, source := range t.Sources {
+		if source != "live" {
+			title += "  [" + source + "]"
+		}
+	}
+	t.Line.TextCut(0, 0, t.Width(), title, t.bold)
+	t.End()
+	if t.Snapshots == 0 {
+		t.Paragraph("no snapshot in it", t.warn)
+	} else {
+		line := t.day(stamp(*t.First)) + " " + t.format(stamp(*t.First), "15:04:05") + " to "
+		if !t.oneDay {
+			line += t.day(stamp(*t.Last)) + " "
+		}
+		line += t.format(stamp(*t.Last), "15:04:05") + ", " + count(t.Snapshots, "snapshot", "snapshots") + ", every "
+		if *t.Least != *t.Most {
+			line += strconv.FormatFloat(*t.Least, 'f', -1, 64) + " to "
+		}
+		line += strconv.FormatFloat(*t.Most, 'f', -1, 64) + " s, " + span(t.Covered) + " covered"
+		t.Paragraph(line, t.plain)
+		t.hosts()
+	}
+	if t.Waiting > 0 || t.WaitingReason != "" {
+		t.Paragraph("waited for the driver for "+span(t.Waiting)+": "+string(t.WaitingReason), t.warn)
+	}
+	if n := t.Broken.Count; n > 0 {
+		line := count(int64(n), "line is", "lines are") + " broken and not counted: "
+		for i, number := range t.Broken.First {
+			if i > 0 {
+				line += ", "
+			}
+			line += strconv.FormatInt(number, 10)
+		}
+		if len(t.Broken.First) < n {
+			line += ", and others"
+		}
+		t.Paragraph(line, t.warn)
+	}
+}
+
+// hosts tells of what machines and drivers the snapshots are.
+func (t *text) hosts() {
+	line := "host "
+	switch {
+	case len(t.Hosts) > 1:
+		line = "hosts " + strings.Join(t.Hosts, ", ")
+		if t.HostsLeft > 0 {
+			line += " and others"
+		}
+	case len(t.Hosts) == 1:
+		line += t.Hosts[0]
+	default:
+		line += "unknown"
+	}
+	t.Paragraph(line, t.plain)
+	line = ""
+	for i := range t.Drivers {
+		d := t.Drivers[i]
+		if i > 0 {
+			line += ", from " + t.clock(d.First) + " "
+		}
+		if d.Version == nil {
+			line += "unknown"
+			continue
+		}
+		line += *d.Version
+		if d.CUDA != nil {
+			line += " (CUDA " + *d.CUDA + ")"
+		}
+	}
+	if t.DriversLeft > 0 {
+		line += ", and others"
+	}
+	t.Paragraph("driver "+line, t.plain)
+	if len(t.Runs) == 1 {
+		return
+	}
+	t.Paragraph(count(int64(len(t.Runs))+t.RunsLeft, "run", "runs")+":", t.plain)
+	for i := range t.Runs {
+		if i == textRuns {
+			t.Paragraph(fmt.Sprintf("  %d more", int64(len(t.Runs)-i)+t.RunsLeft), t.dim)
+			break
+		}
+		r := t.Runs[i]
+		line := t.period(r.First, r.Last) + ", " + count(r.Snapshots, "snapshot", "snapshots")
+		if r.Host != nil {
+			line += ", " + *r.Host
+		}
+		if r.Source != "live" {
+			line += ", " + r.Source
+		}
+		t.Paragraph("  "+line, t.plain)
+	}
+}
+
+// label names a GPU or instance in few characters.
+func (t *text) label(g *docGPU) string {
+	if g.Parent != nil && g.GPUInstance != nil {
+		return t.label(t.GPUs[*g.Parent]) + ":" + strconv.Itoa(*g.GPUInstance)
+	}
+	if g.Index != nil {
+		return strconv.Itoa(*g.Index)
+	}
+	return "?"
+}
+
+// named is what a GPU is called in a sentence.
+func (t *text) named(g *docGPU) string {
+	name := "GPU " + t.label(g)
+	if len(t.Hosts) > 1 && g.Host != nil {
+		name += " of " + *g.Host
+	}
+	return name
+}
+
+// labels names several GPUs, those that follow each other as a range.
+func (t *text) labels(list []*docGPU) string {
+	if len(list) == 1 {
+		return t.named(list[0])
+	}
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i + 1
+		for j < len(list) && list[j].Parent == nil && list[i].Parent == nil && list[j].Index != nil && list[j-1].Index != nil && *list[j].Index == *list[j-1].Index+1 {
+			j++
+		}
+		part := t.label(list[i])
+		if j-i > 2 {
+			part += "-" + t.label(list[j-1])
+		} else {
+			j = i + 1
+		}
+		parts = append(parts, part)
+		i = j
+	}
+	return "GPUs " + strings.Join(parts, ", ")
+}
+
+// number returns a value times scale, "-" where it is unknown.
+func number(v *float64, scale float64, digits int, estimated bool) string {
+	if v == nil {
+		return "-"
+	}
+	r := monitor.OfFloat(*v * scale)
+	if estimated {
+		r.Provenance = monitor.Estimated
+	}
+	return report.Number(r, 1, digits)
+}
+
+const (
+	perGiB  = 1.0 / (1 << 30)
+	perWatt = 1.0 / 1000
+)
+
+// figure returns one of the figures of a quantity.
+func (t *text) figure(v *float64, of *docValues, scale float64, digits int, unit string) ansi.Cell {
+	text := number(v, scale, digits, of.Provenance != "")
+	if v == nil {
+		return ansi.CellOf(text, t.dim)
+	}
+	return ansi.CellOf(text+unit, t.plain)
+}
+
+func (t *text) gpus() {
+	if len(t.GPUs) == 0 {
+		t.Paragraph("no GPU", t.warn)
+		return
+	}
+	degree := "°C"
+	if t.ascii {
+		degree = "C"
+	}
+	t.section("GPUs: means, 95th percentiles, maxima of what was known")
+	var rows []ansi.Row
+	for i := range t.GPUs {
+		g := t.GPUs[i]
+		p95 := t.figure(g.Utilization.P95, &g.Utilization, 1, 0, "%")
+		if g.Utilization.Estimated && g.Utilization.Provenance == "" {
+			p95.Text = "~" + p95.Text
+		}
+		memory := t.figure(g.Memory.Max, &g.Memory, perGiB, 1, "/"+number(g.Total, perGiB, 1, false))
+		name := "?"
+		if g.Name != nil {
+			name = strings.TrimPrefix(*g.Name, "NVIDIA ")
+		}
+		if g.Profile != "" {
+			name = string(g.Profile)
+		}
+		if len(t.Hosts) > 1 && g.Host != nil {
+			name = *g.Host + " " + name
+		}
+		rows = append(rows, ansi.Row{Cells: []ansi.Cell{
+			ansi.CellOf(t.label(g), t.bold),
+			t.figure(g.Utilization.Mean, &g.Utilization, 1, 0, "%"), p95, t.figure(g.Utilization.Max, &g.Utilization, 1, 0, "%"),
+			t.figure(g.SM.Mean, &g.SM, 1, 0, "%"), memory,
+			t.figure(g.Power.Mean, &g.Power, perWatt, 0, ""), t.figure(g.Power.Max, &g.Power, perWatt, 0, ""),
+			t.figure(g.Temperature.Mean, &g.Temperature, 1, 0, ""), t.figure(g.Temperature.Max, &g.Temperature, 1, 0, ""),
+			t.joules(g.Energy.Joules, g.Energy.Estimated),
+			ansi.CellOf(name, t.plain),
+		}})
+	}
+	t.Table([]ansi.Column{
+		{Head: "GPU", Right: true, Gap: 1, Most: 8},
+		{Head: "UTIL", Right: true, Gap: 1}, {Head: "p95", Right: true, Gap: 1}, {Head: "max", Right: true, Gap: 1},
+		{Head: "SM", Right: true, Gap: 1}, {Head: "MEM max/GiB", Right: true, Gap: 1},
+		{Head: "W", Right: true, Gap: 1}, {Head: "max", Right: true, Gap: 1},
+		{Head: degree, Right: true, Gap: 1}, {Head: "max", Right: true, Gap: 1},
+		{Head: "ENERGY", Right: true, Gap: 1}, {Head: "NAME", Gap: 1},
+	}, rows, t.dim)
+	t.allEnergy()
+	t.unknown()
+	if t.GPUsLeft > 0 {
+		t.Paragraph(count(int64(t.GPUsLeft), "GPU", "GPUs")+" more than are told apart, not counted", t.warn)
+	}
+}
+
+// joules returns energy in a unit of its size.
+func (t *text) joules(v *float64, estimated bool) ansi.Cell {
+	switch {
+	case v == nil:
+		return ansi.CellOf("-", t.dim)
+	case *v < 3600:
+		return ansi.CellOf(number(v, 1, 0, estimated)+" J", t.plain)
+	case *v < 3.6e6:
+		return ansi.CellOf(number(v, 1/3600.0, 1, estimated)+" Wh", t.plain)
+	}
+	return ansi.CellOf(number(v, 1/3.6e6, 1, estimated)+" kWh", t.plain)
+}
+
+// allEnergy adds up the energy of all GPUs where it was measured of each.
+func (t *text) allEnergy() {
+	sum, n := 0.0, 0
+	for i := range t.GPUs {
+		g := t.GPUs[i]
+		if g.GPUInstance != nil {
+			continue // part of its parent's
+		}
+		if g.Energy.Joules == nil || g.Energy.Estimated {
+			return
+		}
+		sum += *g.Energy.Joules
+		n++
+	}
+	if n > 1 {
+		t.Paragraph(fmt.Sprintf("energy of all %d GPUs: %s", n, t.joules(&sum, false).Text), t.plain)
+	}
+}
+
+// unknown says why figures are missing.
+func (t *text) unknown() {
+	type group struct {
+		what   string
+		reason word
+		gpus   []*docGPU
+	}
+	var groups []*group
+	add := func(g *docGPU, what string, reason word) {
+		for _, have := range groups {
+			if have.what == what && have.reason == reason {
+				have.gpus = append(have.gpus, g)
+				return
+			}
+		}
+		groups = append(groups, &group{what, reason, []*docGPU{g}})
+	}
+	for i := range t.GPUs {
+		g := t.GPUs[i]
+		for j, name := range [...]string{"utilization", "SM activity", "memory", "power", "temperature"} {
+			v := [...]*docValues{&g.Utilization, &g.SM, &g.Memory, &g.Power, &g.Temperature}[j]
+			if v.Count == 0 {
+				add(g, name, v.Reason)
+			}
+		}
+		if g.Energy.Reason != "" {
+			add(g, "energy", g.Energy.Reason)
+		}
+		if g.ListsReason != "" {
+			what := "processes at times"
+			if g.ListsRead == 0 {
+				what = "processes"
+			}
+			add(g, what, g.ListsReason)
+		}
+	}
+	for i, g := range groups {
+		if g.gpus == nil {
+			continue // told with another
+		}
+		on := t.labels(g.gpus)
+		for _, other := range groups[i+1:] {
+			if other.reason == g.reason && other.gpus != nil && t.labels(other.gpus) == on {
+				g.what += ", " + other.what
+				other.gpus = nil
+			}
+		}
+		t.Paragraph(on+": "+g.what+" unknown, "+strings.ReplaceAll(string(g.reason), "_", " "), t.dim)
+	}
+}
+
+// states tells when GPUs were not there or could not be read.
+func (t *text) states() {
+	begun := false
+	for i := range t.GPUs {
+		g := t.GPUs[i]
+		line := ""
+		for _, state := range g.States {
+			if state.value > 0 {
+				line += ", " + state.key + " " + span(state.value)
+			}
+		}
+		shown, not := 0, g.PeriodsLeft
+		for j := range g.Periods {
+			p := g.Periods[j]
+			if p.State == monitor.OK.String() {
+				continue
+			}
+			if shown == textPeriods {
+				not++
+				continue
+			}
+			shown++
+			line += "; " + p.State + " " + t.period(p.First, p.Last)
+			if p.Reason != "" {
+				line += ": " + string(p.Reason)
+			}
+		}
+		if shown == 0 && not == 0 || g.Parent != nil && sameStates(g, t.GPUs[*g.Parent]) {
+			continue
+		}
+		if not > 0 {
+			line += "; " + count(not, "more period", "more periods")
+		}
+		if !begun {
+			t.section("States")
+			begun = true
+		}
+		t.Paragraph(t.named(g)+": "+strings.TrimLeft(line, ",; "), t.plain)
+	}
+}
+
+// sameStates reports whether an instance fared as its GPU did.
+func sameStates(g, parent *docGPU) bool {
+	for i := range g.States {
+		if g.States[i] != parent.States[i] {
+			return false
+		}
+	}
+	return len(g.Periods) == len(parent.Periods) && g.PeriodsLeft == parent.PeriodsLeft
+}
+
+// slowed tells for how long GPUs were slowed by what.
+func (t *text) slowed() {
+	all := members{}
+	for i := range t.GPUs {
+	reasons:
+		for _, m := range t.GPUs[i].Throttle {
+			if m.key == "idle" {
+				continue // which slows nothing
+			}
+			for j := range all {
+				if all[j].key == m.key {
+					all[j].value += m.value
+					continue reasons
+				}
+			}
+			all = append(all, m)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].value > all[j].value })
+	shown := all[:min(len(all), textReasons)]
+	t.section("Slowed: for how long, and percent of the time in which it was known")
+	columns := []ansi.Column{{Head: "GPU", Right: true, Gap: 1, Most: 8}}
+	for _, m := range shown {
+		columns = append(columns, ansi.Column{Head: ansi.Cut(strings.ReplaceAll(m.key, "_", " "), 14), Right: true, Gap: 2, Least: 10, Most: 14})
+	}
+	columns = append(columns, ansi.Column{})
+	type slow struct {
+		row    ansi.Row
+		place  int
+		passed nanos // by the reason that did so most
+	}
+	var rows []slow
+	for i := range t.GPUs {
+		g := t.GPUs[i]
+		r := slow{ansi.Row{Cells: []ansi.Cell{ansi.CellOf(t.label(g), t.bold)}}, i, 0}
+		for _, m := range shown {
+			cell := ansi.CellOf("", t.plain)
+			for _, have := range g.Throttle {
+				if have.key == m.key {
+					r.passed = max(r.passed, have.value)
+					cell.Text = fmt.Sprintf("%s %3.0f%%", span(have.value), 100*float64(have.value)/float64(max(g.ThrottleKnown, 1)))
+				}
+			}
+			r.row.Cells = append(r.row.Cells, cell)
+		}
+		if r.passed > 0 {
+			rows = append(rows, r)
+		}
+	}
+	// Of many GPUs those that were slowed most, in the order in which they stand.
+	sort.SliceStable(rows, func(i, j int) bool { return rows[i].passed > rows[j].passed })
+	more := rows[min(len(rows), textSlowed):]
+	rows = rows[:len(rows)-len(more)]
+	sort.Slice(rows, func(i, j int) bool { return rows[i].place < rows[j].place })
+	var table []ansi.Row
+	for _, r := range rows {
+		table = append(table, r.row)
+	}
+	t.Table(columns, table, t.dim)
+	if len(more) > 0 {
+		t.Paragraph(count(int64(len(more)), "more GPU", "more GPUs")+", "+span(more[0].passed)+" each at most", t.dim)
+	}
+	line := ""
+	for _, m := range all[len(shown):] {
+		line += ", " + strings.ReplaceAll(m.key, "_", " ") + " " + span(m.value)
+	}
+	if line != "" {
+		t.Paragraph("all GPUs together: "+line[2:], t.plain)
+	}
+}
+
+// finding is an alarm or an Xid error, of several GPUs where it is the same.
+type finding struct {
+	text        string
+	level       monitor.Level
+	gpus        []*docGPU
+	first, last stamp
+	passed      nanos // the longest
+	times       int64
+	xid         bool
+}
+
+func (t *text) alarms() {
+	type kind struct {
+		text  string
+		level monitor.Level
+		xid   bool
+	}
+	var list []*finding
+	known := map[kind]*finding{}
+	left := int64(0)
+	add := func(g *docGPU, f finding) {
+		k := kind{f.text, f.level, f.xid}
+		have := known[k]
+		if have == nil {
+			f.gpus = []*docGPU{g}
+			list = append(list, &f)
+			known[k] = &f
+			return
+		}
+		if have.gpus[len(have.gpus)-1] != g {
+			have.gpus = append(have.gpus, g)
+		}
+		if time.Time(f.first).Before(time.Time(have.first)) {
+			have.first = f.first
+		}
+		if time.Time(f.last).After(time.Time(have.last)) {
+			have.last = f.last
+		}
+		have.passed = max(have.passed, f.passed)
+		have.times += f.times
+	}
+	for i := range t.GPUs {
+		g := t.GPUs[i]
+		left += g.AlarmsLeft
+		for j := range g.Alarms {
+			// Xid errors have their own times; how long they were told means nothing.
+			if a := g.Alarms[j]; a.Code != "xid" {
+				add(g, finding{text: a.Text, level: a.level, first: a.First, last: a.Last, passed: a.Seconds, times: a.Times})
+			}
+		}
+		for j := range g.XIDs {
+			x := g.XIDs[j]
+			f := finding{text: "Xid " + strconv.Itoa(x.Code), level: monitor.Warn, first: x.First, last: x.Last, times: x.Count, xid: true}
+			for k := range g.gpu.alarms {
+				if a := g.gpu.alarms[k]; a.code == "xid" && a.mark == f.text {
+					f.text, _, _ = strings.Cut(a.text, " (")
+					f.level = a.level
+				}
+			}
+			add(g, f)
+		}
+		left += g.XIDsLeft
+	}
+	if len(list) == 0 && left == 0 {
+		return
+	}
+	sort.SliceStable(list, func(i, j int) bool {
+		if list[i].level != list[j].level {
+			return list[i].level > list[j].level
+		}
+		return time.Time(list[i].first).Before(time.Time(list[j].first))
+	})
+	t.section("Alarms")
+	for i, f := range list {
+		if i == textAlarms {
+			t.Paragraph(fmt.Sprintf("%d more", len(list)-i), t.dim)
+			break
+		}
+		line := t.period(f.first, f.last) + " " + t.labels(f.gpus) + ": " + f.text
+		how := ""
+		if !f.xid {
+			how = span(f.passed)
+			if len(f.gpus) > 1 {
+				how += " at most"
+			}
+		}
+		if f.times > 1 {
+			how += ", " + strconv.FormatInt(f.times, 10) + " times"
+		}
+		if how = strings.TrimPrefix(how, ", "); how != "" {
+			line += " (" + how + ")"
+		}
+		style := t.plain
+		switch f.level {
+		case monitor.Critical:
+			style = t.critical
+		case monitor.Warn:
+			style = t.warn
+		}
+		t.Paragraph(line, style)
+	}
+	if left > 0 {
+		t.Paragraph("others were too many to tell apart", t.warn)
+	}
+}
+
+func (t *text) processes() {
+	read := false
+	for i := range t.GPUs {
+		read = read || t.GPUs[i].ListsRead > 0
+	}
+	if !read {
+		return // said with the GPUs
+	}
+	if len(t.Processes) == 0 {
+		t.End()
+		t.Paragraph("no process", t.dim)
+		return
+	}
+	t.section("Processes: most memory, mean load, and for how long they were seen")
+	var rows []ansi.Row
+	for i := range t.Processes[:min(len(t.Processes), textProcesses)] {
+		rows = append(rows, t.process(t.Processes[i]))
+	}
+	t.Table([]ansi.Column{
+		{Head: "GPU", Right: true, Gap: 1, Most: 9},
+		{Head: "PID", Right: true, Gap: 1, Least: 7},
+		{Head: "USER", Gap: 1, Least: 7, Most: 8},
+		{Head: "GPU MEM", Right: true, Gap: 1, Least: 9},
+		{Head: "SM", Right: true, Gap: 1, Least: 4},
+		{Head: "SEEN", Right: true, Gap: 1, Least: 6},
+		{Head: "FIRST", Gap: 1}, {Head: "LAST", Gap: 1},
+		{Head: "NAME", Gap: 1},
+	}, rows, t.dim)
+	if n := len(t.Processes) - len(rows); n > 0 {
+		t.Paragraph(count(int64(n), "more process", "more processes")+" with less memory", t.dim)
+	}
+	if n := t.ProcessesLeft.Count; n > 0 {
+		line := count(n, "process", "processes") + " more than are told apart"
+		if v := t.ProcessesLeft.Peak; v != nil {
+			line += ", of " + report.Size(monitor.OfFloat(*v)) + " at most"
+		}
+		t.Paragraph(line, t.warn)
+	}
+}
+
+func (t *text) process(p *docProc) ansi.Row {
+	named := func(w *string) ansi.Cell {
+		if w == nil || *w == "" {
+			return ansi.CellOf("?", t.dim)
+		}
+		return ansi.CellOf(*w, t.plain)
+	}
+	is := func(key string) bool { // not measured
+		for _, e := range p.Provenance {
+			if e.key == key {
+				return true
+			}
+		}
+		return false
+	}
+	var on []string
+	for i := range p.GPUs {
+		on = append(on, t.label(t.GPUs[p.GPUs[i].GPU]))
+	}
+	gpus := strings.Join(on, ",")
+	switch {
+	case len(on) == 0:
+		gpus = "?"
+	case p.GPUsLeft:
+		gpus = on[0] + " +?"
+	case len(on) > 3:
+		gpus = on[0] + " +" + strconv.Itoa(len(on)-1)
+	}
+	memory := monitor.Unknown(monitor.NotSampled)
+	if p.Peak != nil {
+		memory = monitor.OfFloat(*p.Peak)
+		if is("peak_gpu_memory_bytes") {
+			memory.Provenance = monitor.Estimated
+		}
+	}
+	load := number(p.SM, 1, 0, is("mean_sm_percent"))
+	if p.SM != nil {
+		load += "%"
+	}
+	short := func(at stamp) string {
+		if t.oneDay {
+			return t.clock(at)
+		}
+		return t.format(at, "01-02 15:04")
+	}
+	return ansi.Row{Cells: []ansi.Cell{
+		ansi.CellOf(gpus, t.bold),
+		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.plain),
+		named(p.User),
+		ansi.CellOf(report.Size(memory), t.plain),
+		ansi.CellOf(load, t.plain),
+		ansi.CellOf(span(p.Seconds), t.plain),
+		ansi.CellOf(short(p.First), t.plain), ansi.CellOf(short(p.Last), t.plain),
+		named(p.Name),
+	}}
+}
+
+func (t *text) gaps() {
+	if t.Gaps.Count == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("%s in the recording, %s in all", count(t.Gaps.Count, "gap", "gaps"), span(t.Gaps.Seconds)))
+	for i := range t.Gaps.List {
+		if i == textGaps {
+			t.Paragraph(fmt.Sprintf("%d more", t.Gaps.Count-int64(i)), t.dim)
+			break
+		}
+		g := t.Gaps.List[i]
+		t.Paragraph(t.period(g.From, g.To)+" ("+span(g.Seconds)+")", t.plain)
+	}
+}
