@@ -1,7 +1,8 @@
 package monitor
 
 // Unread returns why nothing could be read of any GPU, nil when something was.
-// A GPU that is left asleep is no failure.
+// A GPU that is left asleep is no failure, nor is a machine without any, unless it
+// waits for its driver.
 func (s *Snapshot) Unread() *OpenError {
 	var first *GPU
 	why, differ := "", false
@@ -14,6 +15,9 @@ func (s *Snapshot) Unread() *OpenError {
 			first, why = g, g.unread()
 		}
 		differ = differ || g.unread() != why
+	}
+	if first == nil && s.Waiting != "" {
+		return &OpenError{What: s.Waiting, Hint: s.WaitingHint}
 	}
 	if first == nil {
 		return nil

@@ -370,3 +370,53 @@ func TestReplayNeedsATerminal(t *testing.T) {
 	says(t, recorded(t, path, "-n", "1"), 0, "")
 	says(t, run(t, nil, program(t, "linux", "amd64"), "replay", path), 2, "replay needs a terminal", "summary")
 }
+
+// TestAStreamWaitsForTheDriver, as the live screen does.
+func TestAStreamWaitsForTheDriver(t *testing.T) {
+	const absent = "init 9\n"
+	fake := fakenvml.New(t, "580", absent)
+	nvtop := program(t, "linux", "amd64")
+	r := run(t, nil, nvtop, "--nvml", fake.Path(), "--json", "-i", "0.1", "-n", "3")
+	says(t, r, 1, "driver is not loaded", "modprobe nvidia")
+	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		s := parse(t, line)
+		if w := s.objects("warnings"); len(s.objects("gpus")) != 0 || len(w) != 1 || w[0].text("code") != "waiting" || w[0]["hint"] == nil {
+			t.Errorf("%s", line)
+		}
+	}
+	says(t, run(t, nil, nvtop, "--nvml", fake.Path(), "--json"), 1, "driver is not loaded", "modprobe nvidia")
+
+	path := filepath.Join(t.TempDir(), "r")
+	cmd := exec.Command(nvtop, "record", "--nvml", fake.Path(), "-i", "0.1", path)
+	cmd.Env = environment()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	recorded := func(what string, ok func(text string) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			if text, _ := os.ReadFile(path); ok(string(text)) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("it never records %s", what)
+			}
+		}
+	}
+	recorded("that it waits", func(text string) bool { return strings.Contains(text, `"code":"waiting"`) })
+	fake.SetScenario("gpus 2\n")
+	recorded("the GPUs", func(text string) bool { return strings.Contains(text, `"index":1`) })
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	s := summaryOf(t, path, true)
+	if len(s.objects("gpus")) != 2 {
+		t.Errorf("%v", s)
+	}
+}

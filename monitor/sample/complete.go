@@ -10,7 +10,8 @@ import (
 )
 
 // runComplete makes snapshots for those who want each of them whole. What a
-// deadline cuts off is unknown with reason timeout.
+// deadline cuts off is unknown with reason timeout. Where waiting for the driver
+// may help, several snapshots begin without GPUs.
 func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapshot)) error {
 	s.readHost(s.clock.now()) // the seed of the CPU's load
 	begin := time.Now()
@@ -26,7 +27,8 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 		case <-ctx.Done():
 			return ctx.Err()
 		case l := <-s.looked:
-			if err := s.take(l); err != nil {
+			// Who wants several may wait for the driver.
+			if err := s.take(l); err != nil && (s.cfg.Count == 1 || err.Cause.Final()) {
 				return err
 			}
 		case <-time.After(time.Until(openBy)):
@@ -53,10 +55,12 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 		if err := s.gather(ctx, n == 0, openBy, limit); err != nil {
 			return err
 		}
-		if n == 0 {
+		if len(s.workers) > 0 {
 			if err := s.checkChoice(); err != nil {
 				return err
 			}
+		}
+		if n == 0 {
 			next = time.Now()
 			if err := s.explain(ctx, limit); err != nil {
 				return err
