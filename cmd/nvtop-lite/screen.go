@@ -40,6 +40,9 @@ func replayOn(o *options, getenv func(string) string, vt bool, player *record.Pl
 	defer term.Close()
 	opts := o.onScreen(term, getenv, vt)
 	opts.Player = player
+	opts.Client = func(crash *os.File) *apart.Client {
+		return apart.Start(apart.Options{Setup: apart.Setup{Idle: true}, Crash: crash})
+	}
 	return shown(live.Run(opts))
 }
 

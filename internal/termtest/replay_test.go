@@ -3,8 +3,10 @@
 package termtest
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,16 +94,30 @@ func TestEveryWayOutOfAReplayRestoresTheTerminal(t *testing.T) {
 		{"Ctrl+C", func(s *screen) { s.press("\x03") }, 0},
 		{"SIGTERM", func(s *screen) { s.signal(unix.SIGTERM) }, 143},
 		{"SIGHUP", func(s *screen) { s.signal(unix.SIGHUP) }, 129},
+		{"SIGKILL", func(s *screen) { s.signal(unix.SIGKILL) }, 137},
 		{"SIGQUIT", func(s *screen) { s.signal(unix.SIGQUIT) }, 131},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := run(t, 90, 25, nil, "replay", "--speed", "0.1", path)
+			file := own(t)
+			s := runFile(t, file, 90, 25, nil, "replay", "--speed", "0.1", path)
 			s.see("REPLAY", "GPU")
+			// The one who restores it is there a moment after the first frame.
+			s.until("has a driver process", func() bool {
+				return slices.ContainsFunc(processes(file), func(pid string) bool {
+					cmdline, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+					return strings.Contains(string(cmdline), "__driver")
+				})
+			})
+			for _, view := range []string{"numbers", "list"} {
+				s.press("v")
+				s.see("view: " + view)
+			}
 			c.out(s)
 			if code := s.end(); code != c.code {
 				t.Errorf("exit status %d, want %d", code, c.code)
 			}
 			s.restored()
+			gone(t, file)
 		})
 	}
 	s := run(t, 90, 25, nil, "replay", "--speed", "0.1", path)

@@ -28,6 +28,7 @@ type Setup struct {
 	Timeout  time.Duration   // as sample.Config.Timeout
 	Request  monitor.Request // the first one
 	Fell     bool            // the driver process before this one ended by itself
+	Idle     bool            // read nothing: the process is there to put the terminal right alone
 
 	// Notes asks for an account of every call into the driver's library. Note is
 	// what passes it on; Build finds it set.

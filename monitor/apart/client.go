@@ -174,7 +174,7 @@ func (c *Client) keep() {
 	for {
 		f := c.runOne(setup, deliver)
 		switch {
-		case c.stopped() || f.done:
+		case c.stopped() || f.done || setup.Idle:
 			return
 		case f.nostart != nil && !f.scarce:
 			c.runInside(setup, f.nostart.Error(), deliver)
@@ -275,7 +275,9 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	w := &messageWriter{out: patient{inW}}
 	c.mu.Lock()
 	setup.Request = c.request
-	_ = w.sendJSON(kindSetup, setup)
+	if !setup.Idle {
+		_ = w.sendJSON(kindSetup, setup)
+	}
 	c.to, c.child, c.heard = w, child, time.Now()
 	if c.modes != nil {
 		_ = w.send(kindModes, appendBytes(c.modes))

@@ -36,7 +36,7 @@ type Options struct {
 	Terminal *ansi.Terminal
 	Screen   *screen.Screen
 	Player   *record.Player                     // replays a recording, and is closed at the end; nil: what happens now
-	Client   func(crash *os.File) *apart.Client // starts the driver process; not called where there is a Player
+	Client   func(crash *os.File) *apart.Client // starts the driver process, an idle one where there is a Player
 	Request  monitor.Request                    // the first one; what is wanted is decided by the view
 	View     screen.View                        // the first one
 	Mouse    bool                               // take clicks and the wheel
@@ -329,7 +329,7 @@ func (u *ui) picture(now time.Time) {
 // want tells the driver process what the view needs, when that is something
 // else than before.
 func (u *ui) want() {
-	if u.client == nil {
+	if u.player != nil {
 		return
 	}
 	want, closely := u.screen.Want(&u.view), ""

@@ -31,13 +31,17 @@ type player interface {
 	End()
 }
 
-// replay shows a recording. There is no driver process, and so nobody who could
-// restore the terminal for a screen that is killed with SIGKILL or by a fault
-// outside of the goroutine that draws.
+// replay shows a recording. The driver process reads nothing; it is there for the
+// terminal of a screen that is killed.
 func replay(o Options) (err error) {
 	runtime.GOMAXPROCS(2) // one draws, one reads
 	defer o.Player.Close()
+	crash := newCrash()
+	defer crash.close()
 	u := newUI(o)
+	u.crash = crash
+	u.client = o.Client(crash.reader())
+	defer u.client.Close()
 	u.player, u.frames = o.Player, o.Player.Frames()
 	u.view.Replay = &screen.Replay{Speed: 1}
 
@@ -56,7 +60,7 @@ func replay(o Options) (err error) {
 			err = errors.New(save(trace))
 		}
 	}()
-	return u.run(func() {})
+	return u.run(crash.redirect)
 }
 
 // takeFrame takes what the player yields. Its error is that of a recording of

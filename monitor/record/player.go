@@ -17,6 +17,7 @@ const (
 	growPause  = 500 * time.Millisecond // between looks whether the file has grown
 	patience   = 250 * time.Millisecond // for a search, before it is said that there is one, or a newer wish ends it
 	maxElapsed = time.Hour
+	stoppedFor = 2 * time.Second // by which a look comes too late only where the program was stopped
 	maxPlaces  = 10000 // of broken lines that are remembered
 )
 
@@ -78,6 +79,7 @@ type Player struct {
 	peeked    *item
 	elapsed   time.Duration // of the recording, since current
 	counted   time.Time     // until when elapsed is right
+	due       time.Time     // when to look again
 	shown     time.Time     // when the last frame was sent
 	since     time.Time     // when the present search began, or reading for a frame
 	announced bool          // that there is a search
@@ -260,6 +262,7 @@ func (p *Player) play() error {
 		if err != nil {
 			return err
 		}
+		p.due = time.Now().Add(pause)
 		timer.Reset(pause)
 		select {
 		case <-p.wake:
@@ -331,11 +334,16 @@ func (p *Player) merge(old, f Frame) Frame {
 	return f
 }
 
-// count adds what was played to elapsed.
+// count adds what was played to elapsed. While the program was stopped nothing
+// was.
 func (p *Player) count() {
 	now := time.Now()
 	if !p.state.Paused && !p.counted.IsZero() {
-		played := float64(now.Sub(p.counted)) * p.state.Speed
+		until := now
+		if now.Sub(p.due) > stoppedFor {
+			until = p.due
+		}
+		played := float64(until.Sub(p.counted)) * p.state.Speed
 		p.elapsed = time.Duration(min(float64(p.elapsed)+played, float64(maxElapsed)))
 	}
 	p.counted = now
