@@ -18,7 +18,7 @@ const (
 	patience   = 250 * time.Millisecond // for a search, before it is said that there is one, or a newer wish ends it
 	maxElapsed = time.Hour
 	stoppedFor = 2 * time.Second // by which a look comes too late only where the program was stopped
-	maxPlaces  = 10000 // of broken lines that are remembered
+	maxPlaces  = 10000           // of broken lines that are remembered
 )
 
 // PlayOptions say how a recording is played.
