@@ -143,9 +143,9 @@ func measured(g *monitor.GPU, id monitor.ReadingID, fate monitor.Reason) monitor
 // changes are those that differ.
 type changes []change
 
-func (l *changes) add(c change) {
+func (l *changes) add(c *change) {
 	if c.differs() {
-		*l = append(*l, c)
+		*l = append(*l, *c)
 	}
 }
 
@@ -155,14 +155,28 @@ func (l *changes) text(key, label string, old, new *monitor.Text) {
 }
 
 func (l *changes) word(key, label, unit string, old, new value) {
-	l.add(change{key: key, label: label, unit: unit, old: old, new: new})
+	l.add(&change{key: key, label: label, unit: unit, old: old, new: new})
+}
+
+// name adds a text that is always known, flag a flag, and id a number that is a
+// name, None for unknown.
+func (l *changes) name(key, label, old, new string) {
+	l.word(key, label, "", value{v: old}, value{v: new})
+}
+
+func (l *changes) flag(key, label string, old, new bool) {
+	l.word(key, label, "yes", value{v: old}, value{v: new})
+}
+
+func (l *changes) id(key, label string, old, new int) {
+	l.word(key, label, "", number(old), number(new))
 }
 
 // reading adds a reading that is none of a GPU's.
 func (l *changes) reading(key, label, unit string, kind monitor.Kind, old, new monitor.Reading) {
 	c := change{key: key, label: label, unit: unit, old: valueOf(old, kind, 0), new: valueOf(new, kind, 0)}
 	c.subtract()
-	l.add(c)
+	l.add(&c)
 }
 
 // What does not change by itself, and what only ever counts up; all else is
@@ -178,42 +192,47 @@ var (
 		monitor.NVLinkErrors, monitor.NVLinkReplays, monitor.NVLinkRecoveries, monitor.EnergyJoules)
 )
 
-// The labels of readings whose own would not be understood here: an arrow
+// labelOf names a reading. Some labels would not be understood here: an arrow
 // stands for a change.
-var labels = map[monitor.ReadingID]string{
-	monitor.PCIeRxBytesPerSecond:   "PCIe to GPU",
-	monitor.PCIeTxBytesPerSecond:   "PCIe from GPU",
-	monitor.NVLinkRxBytesPerSecond: "NVLink to GPU",
-	monitor.NVLinkTxBytesPerSecond: "NVLink from GPU",
-	monitor.MIGEnabled:             "MIG mode",
+func labelOf(id monitor.ReadingID) string {
+	switch id {
+	case monitor.PCIeRxBytesPerSecond:
+		return "PCIe to GPU"
+	case monitor.PCIeTxBytesPerSecond:
+		return "PCIe from GPU"
+	case monitor.NVLinkRxBytesPerSecond:
+		return "NVLink to GPU"
+	case monitor.NVLinkTxBytesPerSecond:
+		return "NVLink from GPU"
+	case monitor.MIGEnabled:
+		return "MIG mode"
+	}
+	return id.Info().Label
 }
 
 // readings compares the identity and the readings of a GPU.
 func (d *Diff) readings(g *gpu) {
 	var facts, counters, loads changes
 	a, b := g.old, g.new
-	facts.word("index", "index", "", number(a.Index), number(b.Index))
+	facts.id("index", "index", a.Index, b.Index)
 	facts.text("pci_bus_id", "PCI bus id", &a.PCIBusID, &b.PCIBusID)
 	facts.text("name", "name", &a.Name, &b.Name)
 	facts.text("architecture", "architecture", &a.Architecture, &b.Architecture)
 	facts.text("serial", "serial", &a.Serial, &b.Serial)
-	facts.word("integrated", "integrated", "yes", value{v: a.Integrated}, value{v: b.Integrated})
-	facts.word("memory_unified", "unified memory", "yes", value{v: a.MemoryUnified}, value{v: b.MemoryUnified})
+	facts.flag("integrated", "integrated", a.Integrated, b.Integrated)
+	facts.flag("memory_unified", "unified memory", a.MemoryUnified, b.MemoryUnified)
 	if a.Instance() || b.Instance() {
-		facts.word("gpu_instance_id", "GPU instance", "", number(a.GPUInstanceID), number(b.GPUInstanceID))
-		facts.word("compute_instance_id", "compute instance", "", number(a.ComputeInstanceID), number(b.ComputeInstanceID))
-		facts.word("profile", "profile", "", value{v: a.Profile}, value{v: b.Profile})
+		facts.id("gpu_instance_id", "GPU instance", a.GPUInstanceID, b.GPUInstanceID)
+		facts.id("compute_instance_id", "compute instance", a.ComputeInstanceID, b.ComputeInstanceID)
+		facts.name("profile", "profile", a.Profile, b.Profile)
 	}
 	for id := monitor.Minor; id < monitor.NumReadings; id++ {
 		if id == monitor.MemoryUsedBytes {
 			continue // stands with what the processes use
 		}
 		info := id.Info()
-		c := change{key: info.Key, label: info.Label, unit: info.Unit,
+		c := change{key: info.Key, label: labelOf(id), unit: info.Unit,
 			old: valueOf(measured(a, id, g.oldFate), info.Kind, id), new: valueOf(measured(b, id, g.newFate), info.Kind, id)}
-		if l, ok := labels[id]; ok {
-			c.label = l
-		}
 		switch {
 		case info.Kind == monitor.Flag:
 			c.unit = "yes"
@@ -223,21 +242,17 @@ func (d *Diff) readings(g *gpu) {
 		case id != monitor.Minor && (info.Kind == monitor.Number || info.Kind == monitor.Integer):
 			c.subtract()
 		}
+		to := &loads
 		switch {
 		case settings.Has(id):
-			facts.add(c)
-		case lasting.Has(id):
-			c.counts = true
-			counters.add(c)
-		case passing.Has(id):
-			c.counts = true
-			if d.restarted(&c) {
+			to = &facts
+		case lasting.Has(id), passing.Has(id):
+			c.counts, to = true, &counters
+			if passing.Has(id) && d.restarted(&c) {
 				c.delta, c.noDelta = nil, counterRestarted
 			}
-			counters.add(c)
-		default:
-			loads.add(c)
 		}
+		to.add(&c)
 	}
 	if a.FansStatus.Reason == monitor.Known || b.FansStatus.Reason == monitor.Known {
 		fans(&loads, g)
@@ -289,8 +304,8 @@ func fans(loads *changes, g *gpu) {
 
 func hostChanges(a, b *monitor.Host) (l changes) {
 	l.text("hostname", "host name", &a.Hostname, &b.Hostname)
-	l.word("os", "system", "", value{v: a.OS}, value{v: b.OS})
-	l.word("arch", "processor", "", value{v: a.Arch}, value{v: b.Arch})
+	l.name("os", "system", a.OS, b.OS)
+	l.name("arch", "processor", a.Arch, b.Arch)
 	l.text("boot_id", "boot id", &a.BootID, &b.BootID)
 	l.reading("cpu_percent", "CPU", "%", monitor.Number, a.CPUPercent, b.CPUPercent)
 	l.reading("memory_total_bytes", "memory total", "bytes", monitor.Integer, a.MemoryTotalBytes, b.MemoryTotalBytes)
@@ -307,60 +322,58 @@ func driverChanges(a, b *monitor.Driver) (l changes) {
 }
 
 func platformChanges(a, b *monitor.Platform) (l changes) {
-	l.word("kind", "kind", "", value{v: a.Kind}, value{v: b.Kind})
+	l.name("kind", "kind", a.Kind, b.Kind)
 	l.text("model", "model", &a.Model, &b.Model)
 	l.text("soc", "SoC", &a.SoC, &b.SoC)
 	l.text("l4t", "L4T", &a.L4T, &b.L4T)
 	l.text("jetpack", "JetPack", &a.JetPack, &b.JetPack)
 	l.text("power_mode", "power mode", &a.PowerMode, &b.PowerMode)
-	done := map[string]bool{}
-	for _, name := range append(railNames(a), railNames(b)...) {
-		if !done[name] {
-			done[name] = true
-			l.reading("rails["+name+"].power_mw", name, "mW", monitor.Number, rail(a, name), rail(b, name))
-		}
-	}
-	done = map[string]bool{}
-	for _, name := range append(engineNames(a), engineNames(b)...) {
-		if !done[name] {
-			done[name] = true
-			l.reading("engines["+name+"].percent", name, "%", monitor.Number, engine(a, name), engine(b, name))
-		}
-	}
+	l.named("rails[", "].power_mw", "mW", rails(a), rails(b))
+	l.named("engines[", "].percent", "%", engines(a), engines(b))
 	l.reading("emc_mhz", "memory controller", "MHz", monitor.Number, a.EMCMHz, b.EMCMHz)
 	return l
 }
 
-func railNames(p *monitor.Platform) (names []string) {
-	for i := range p.Rails {
-		names = append(names, p.Rails[i].Name)
-	}
-	return names
+// named is a reading of a list that has a name there.
+type named struct {
+	name    string
+	reading monitor.Reading
 }
 
-func rail(p *monitor.Platform, name string) monitor.Reading {
+func rails(p *monitor.Platform) (list []named) {
 	for i := range p.Rails {
-		if p.Rails[i].Name == name {
-			return p.Rails[i].PowerMW
+		list = append(list, named{p.Rails[i].Name, p.Rails[i].PowerMW})
+	}
+	return list
+}
+
+func engines(p *monitor.Platform) (list []named) {
+	for i := range p.Engines {
+		list = append(list, named{p.Engines[i].Name, p.Engines[i].Percent})
+	}
+	return list
+}
+
+// named compares lists by name, of which the first in each counts; before and
+// after make its key.
+func (l *changes) named(before, after, unit string, old, new []named) {
+	find := func(list []named, name string) monitor.Reading {
+		for i := range list {
+			if list[i].name == name {
+				return list[i].reading
+			}
+		}
+		return monitor.Unknown(monitor.NotFound)
+	}
+	done := map[string]bool{}
+	for _, list := range [...][]named{old, new} {
+		for i := range list {
+			if name := list[i].name; !done[name] {
+				done[name] = true
+				l.reading(before+name+after, name, unit, monitor.Number, find(old, name), find(new, name))
+			}
 		}
 	}
-	return monitor.Unknown(monitor.NotFound)
-}
-
-func engineNames(p *monitor.Platform) (names []string) {
-	for i := range p.Engines {
-		names = append(names, p.Engines[i].Name)
-	}
-	return names
-}
-
-func engine(p *monitor.Platform, name string) monitor.Reading {
-	for i := range p.Engines {
-		if p.Engines[i].Name == name {
-			return p.Engines[i].Percent
-		}
-	}
-	return monitor.Unknown(monitor.NotFound)
 }
 
 // finding is something wrong with a GPU that came, went or is told otherwise.

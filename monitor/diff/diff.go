@@ -37,7 +37,7 @@ type Diff struct {
 	bootWhy                string // why boots is unknown
 	starts                 bool   // starts of processes tell them apart without a boot id
 	host, driver, platform []change
-	gpus                   []gpu
+	gpus                   []*gpu
 }
 
 // Compare returns what differs between two snapshots, which must not change any
@@ -188,7 +188,7 @@ type gpu struct {
 	xidsAppeared, xidsGone     []monitor.XID
 	xids, processList, migList lists
 	processes                  []process
-	instances                  []gpu
+	instances                  []*gpu
 }
 
 // lists says why a list was not read on either side, Known where it was.
@@ -237,8 +237,8 @@ func label(g, parent *monitor.GPU) string {
 
 // gpu compares a GPU, or an instance of a GPU. Of an instance one side may be
 // nil.
-func (d *Diff) gpu(old, new, oldParent, newParent *monitor.GPU) gpu {
-	g := gpu{old: old, new: new}
+func (d *Diff) gpu(old, new, oldParent, newParent *monitor.GPU) *gpu {
+	g := &gpu{old: old, new: new}
 	g.oldState, g.oldFate = fate(old, oldParent)
 	g.newState, g.newFate = fate(new, newParent)
 	switch {
@@ -260,22 +260,22 @@ func (d *Diff) gpu(old, new, oldParent, newParent *monitor.GPU) gpu {
 	g.processList.old, g.processList.new = listed(old, g.oldFate, processList), listed(new, g.newFate, processList)
 	g.migList.old, g.migList.new = listed(old, g.oldFate, migList), listed(new, g.newFate, migList)
 	if old != nil && new != nil {
-		d.readings(&g)
-		g.health = findings(&g)
+		d.readings(g)
+		g.health = findings(g)
 		if g.xids.read() {
 			g.xidsAppeared, g.xidsGone = pairXIDs(old.XIDs, new.XIDs)
 		}
-		d.instances(&g)
+		d.instances(g)
 	}
-	d.processes(&g)
+	d.processes(g)
 	return g
 }
 
 // differs reports whether anything of the GPU, its instances included, differs
 // or cannot be told.
 func (g *gpu) differs() bool {
-	for i := range g.instances {
-		if g.instances[i].differs() {
+	for _, in := range g.instances {
+		if in.differs() {
 			return true
 		}
 	}
@@ -300,8 +300,8 @@ func (g *gpu) itself() bool {
 
 // differs reports whether anything differs but the time.
 func (d *Diff) differs() bool {
-	for i := range d.gpus {
-		if d.gpus[i].differs() {
+	for _, g := range d.gpus {
+		if g.differs() {
 			return true
 		}
 	}
@@ -416,7 +416,7 @@ func (d *Diff) instances(g *gpu) {
 	oldAt, oldSure := byUUID(g.old.MIG)
 	newAt, newSure := byUUID(g.new.MIG)
 	sure := oldSure && newSure
-	alone := func(in gpu, other monitor.Reason) {
+	alone := func(in *gpu, other monitor.Reason) {
 		switch {
 		case other != monitor.Known:
 			in.unsure(other.String())

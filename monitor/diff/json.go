@@ -1,318 +1,340 @@
 package diff
 
 import (
+	"sort"
 	"time"
 
 	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 )
 
-// document is the JSON. What its keys mean stands in docs/diff.schema.json.
-type document struct {
-	Schema         string            `json:"schema"`
-	Old            sideJSON          `json:"old"`
-	New            sideJSON          `json:"new"`
-	ElapsedSeconds float64           `json:"elapsed_seconds"`
-	Rebooted       *bool             `json:"rebooted"`
-	Different      bool              `json:"different"`
-	Host           changes           `json:"host"`
-	Driver         changes           `json:"driver"`
-	Platform       changes           `json:"platform"`
-	GPUs           []gpuJSON         `json:"gpus"`
-	Unavailable    map[string]string `json:"unavailable"`
-}
-
-// sideJSON is one of the two snapshots.
-type sideJSON struct {
-	Time          string            `json:"time"`
-	Source        string            `json:"source"`
-	Hostname      *string           `json:"hostname"`
-	BootID        *string           `json:"boot_id"`
-	DriverVersion *string           `json:"driver_version"`
-	CUDAVersion   *string           `json:"cuda_version"`
-	Unavailable   map[string]string `json:"unavailable"`
-}
-
-type gpuJSON struct {
-	Index             *int64            `json:"index"`
-	UUID              *string           `json:"uuid"`
-	Name              *string           `json:"name"`
-	GPUInstanceID     *int64            `json:"gpu_instance_id"`
-	ComputeInstanceID *int64            `json:"compute_instance_id"`
-	Profile           *string           `json:"profile"`
-	ParentUUID        *string           `json:"parent_uuid"`
-	Presence          string            `json:"presence"`
-	PresenceReason    *string           `json:"presence_reason"`
-	State             wordsJSON         `json:"state"`
-	StateReason       wordsJSON         `json:"state_reason"`
-	Settings          changes           `json:"settings"`
-	Counters          changes           `json:"counters"`
-	Loads             changes           `json:"loads"`
-	Memory            changes           `json:"memory"`
-	Health            []findingJSON     `json:"health"`
-	XIDsAppeared      []xidJSON         `json:"xids_appeared"`
-	XIDsGone          []xidJSON         `json:"xids_gone"`
-	XIDsState         wordsJSON         `json:"xids_state"`
-	MIG               []gpuJSON         `json:"mig_devices"`
-	MIGState          wordsJSON         `json:"mig_devices_state"`
-	Processes         []processJSON     `json:"processes"`
-	ProcessesState    wordsJSON         `json:"processes_state"`
-	Unavailable       map[string]string `json:"unavailable"`
-}
-
-// wordsJSON are two words, null where there is nothing to have one.
-type wordsJSON struct {
-	Old *string `json:"old"`
-	New *string `json:"new"`
-}
-
-type changeJSON struct {
-	Old         any               `json:"old"`
-	New         any               `json:"new"`
-	Delta       any               `json:"delta"`
-	Unavailable map[string]string `json:"unavailable"`
-	Provenance  map[string]string `json:"provenance"`
-}
-
-type findingJSON struct {
-	Code        string            `json:"code"`
-	Old         *healthJSON       `json:"old"`
-	New         *healthJSON       `json:"new"`
-	Unavailable map[string]string `json:"unavailable"`
-}
-
-type healthJSON struct {
-	Level string `json:"level"`
-	Text  string `json:"text"`
-}
-
-type xidJSON struct {
-	Time              string `json:"time"`
-	Code              int    `json:"code"`
-	Source            string `json:"source"`
-	GPUInstanceID     *int64 `json:"gpu_instance_id"`
-	ComputeInstanceID *int64 `json:"compute_instance_id"`
-}
-
-type processJSON struct {
-	PID            uint32            `json:"pid"`
-	StartTime      *string           `json:"start_time"`
-	StartTicks     *int64            `json:"start_ticks"`
-	Name           *string           `json:"name"`
-	User           *string           `json:"user"`
-	Presence       string            `json:"presence"`
-	PresenceReason *string           `json:"presence_reason"`
-	GPUMemoryBytes changeJSON        `json:"gpu_memory_bytes"`
-	Unavailable    map[string]string `json:"unavailable"`
-}
-
 // Append appends the difference as one JSON object on one line, without a line
 // end. Every key is always there. A null has its reason in "unavailable" of the
 // same object, but for what does not apply. No command lines are in it, and no
-// control characters.
+// control characters. What the keys mean stands in docs/diff.schema.json.
 func (d *Diff) Append(dst []byte) []byte {
-	doc := document{
-		Schema: Schema, Old: side(d.old), New: side(d.new),
-		ElapsedSeconds: d.elapsed.Seconds(), Different: d.differs(),
-		Host: d.host, Driver: d.driver, Platform: d.platform,
-		GPUs: []gpuJSON{}, Unavailable: map[string]string{},
-	}
+	w := writer{dst}
+	var missing reasons
+	w.put('{')
+	w.value("schema", Schema)
+	w.snapshot("old", d.old)
+	w.snapshot("new", d.new)
+	w.value("elapsed_seconds", d.elapsed.Seconds())
 	if d.boots == bootUnknown {
-		doc.Unavailable["rebooted"] = d.bootWhy
+		missing.add("rebooted", d.bootWhy)
+		w.value("rebooted", nil)
 	} else {
-		rebooted := d.boots == otherBoot
-		doc.Rebooted = &rebooted
+		w.value("rebooted", d.boots == otherBoot)
 	}
-	for i := range d.gpus {
-		doc.GPUs = append(doc.GPUs, d.gpus[i].json())
-	}
-	return json.Append(dst, doc)
+	w.value("different", d.differs())
+	w.changes("host", d.host)
+	w.changes("driver", d.driver)
+	w.changes("platform", d.platform)
+	w.gpus("gpus", d.gpus)
+	w.reasons("unavailable", missing)
+	w.put('}')
+	return w.dst
 }
 
-func utc(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+// reasons say why keys of an object are null.
+type reasons []struct{ key, why string }
 
-// textOrNull returns nil for what is unknown, and says why.
-func textOrNull(missing map[string]string, key string, t *monitor.Text) *string {
-	if t.Known() {
-		return &t.Value
-	}
-	missing[key] = t.Reason.String()
-	return nil
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
+func (r *reasons) add(key, why string) {
+	*r = append(*r, struct{ key, why string }{key, why})
 }
 
-// wordOrNull returns nil for an empty word.
-func wordOrNull(word string) *string {
+// writer writes JSON piece by piece: types with tags would make the program 4 kB
+// larger.
+type writer struct{ dst []byte }
+
+// item begins a value in a list or object: no value ends as these begin.
+func (w *writer) item() {
+	if c := w.dst[len(w.dst)-1]; c != '{' && c != '[' {
+		w.dst = append(w.dst, ',')
+	}
+}
+
+// put writes a bracket.
+func (w *writer) put(bracket byte) { w.dst = append(w.dst, bracket) }
+
+func (w *writer) key(key string) {
+	w.item()
+	w.dst = append(json.Append(w.dst, key), ':')
+}
+
+func (w *writer) value(key string, v any) {
+	w.key(key)
+	w.dst = json.Append(w.dst, v)
+}
+
+// word writes a word, null for an empty one.
+func (w *writer) word(key, word string) {
 	if word == "" {
-		return nil
+		w.value(key, nil)
+		return
 	}
-	return &word
+	w.value(key, word)
 }
 
-// idOrNull returns nil for None.
-func idOrNull(id int) *int64 {
+// id writes a number, null for None.
+func (w *writer) id(key string, id int) {
 	if id < 0 {
-		return nil
+		w.value(key, nil)
+		return
 	}
-	v := int64(id)
-	return &v
+	w.value(key, id)
 }
 
-func side(s *monitor.Snapshot) sideJSON {
-	missing := map[string]string{}
-	return sideJSON{
-		Time: utc(s.Time), Source: s.Source,
-		Hostname:      textOrNull(missing, "hostname", &s.Host.Hostname),
-		BootID:        textOrNull(missing, "boot_id", &s.Host.BootID),
-		DriverVersion: textOrNull(missing, "driver_version", &s.Driver.Version),
-		CUDAVersion:   textOrNull(missing, "cuda_version", &s.Driver.CUDAVersion),
-		Unavailable:   missing,
-	}
+func (w *writer) time(key string, t time.Time) {
+	w.value(key, t.UTC().Format(time.RFC3339Nano))
 }
 
-func (g *gpu) json() gpuJSON {
+// text writes a text, null for what is unknown, and says why.
+func (w *writer) text(missing *reasons, key string, t *monitor.Text) {
+	if !t.Known() {
+		missing.add(key, t.Reason.String())
+		w.value(key, nil)
+		return
+	}
+	w.value(key, t.Value)
+}
+
+func (w *writer) reasons(key string, r reasons) {
+	sort.Slice(r, func(i, j int) bool { return r[i].key < r[j].key })
+	w.key(key)
+	w.put('{')
+	for i := range r {
+		w.value(r[i].key, r[i].why)
+	}
+	w.put('}')
+}
+
+func (w *writer) snapshot(key string, s *monitor.Snapshot) {
+	var missing reasons
+	w.key(key)
+	w.put('{')
+	w.time("time", s.Time)
+	w.value("source", s.Source)
+	w.text(&missing, "hostname", &s.Host.Hostname)
+	w.text(&missing, "boot_id", &s.Host.BootID)
+	w.text(&missing, "driver_version", &s.Driver.Version)
+	w.text(&missing, "cuda_version", &s.Driver.CUDAVersion)
+	w.reasons("unavailable", missing)
+	w.put('}')
+}
+
+func (w *writer) gpus(key string, list []*gpu) {
+	w.key(key)
+	w.put('[')
+	for _, g := range list {
+		w.item()
+		w.gpu(g)
+	}
+	w.put(']')
+}
+
+func (w *writer) gpu(g *gpu) {
 	at := g.there()
-	missing := map[string]string{}
-	j := gpuJSON{
-		Index:             idOrNull(at.Index),
-		UUID:              textOrNull(missing, "uuid", &at.UUID),
-		Name:              textOrNull(missing, "name", &at.Name),
-		GPUInstanceID:     idOrNull(at.GPUInstanceID),
-		ComputeInstanceID: idOrNull(at.ComputeInstanceID),
-		Profile:           wordOrNull(at.Profile),
-		ParentUUID:        wordOrNull(at.ParentUUID),
-		Presence:          presenceWords[g.presence],
-		PresenceReason:    wordOrNull(g.presenceWhy),
-		Settings:          g.settings, Counters: g.counters, Loads: g.loads,
-		Memory:      changes{g.used, g.attributed, g.rest},
-		Health:      []findingJSON{},
-		Unavailable: missing,
+	var missing reasons
+	w.put('{')
+	w.id("index", at.Index)
+	if at.Index < 0 {
+		missing.add("index", monitor.NotFound.String())
 	}
-	if j.Index == nil {
-		missing["index"] = monitor.NotFound.String()
-	}
-	if g.old != nil {
-		j.State.Old, j.StateReason.Old = wordOrNull(g.oldState.String()), wordOrNull(g.old.StateReason)
-		j.XIDsState.Old, j.MIGState.Old, j.ProcessesState.Old = read(g.xids.old), read(g.migList.old), read(g.processList.old)
-	}
-	if g.new != nil {
-		j.State.New, j.StateReason.New = wordOrNull(g.newState.String()), wordOrNull(g.new.StateReason)
-		j.XIDsState.New, j.MIGState.New, j.ProcessesState.New = read(g.xids.new), read(g.migList.new), read(g.processList.new)
-	}
+	w.text(&missing, "uuid", &at.UUID)
+	w.text(&missing, "name", &at.Name)
+	w.id("gpu_instance_id", at.GPUInstanceID)
+	w.id("compute_instance_id", at.ComputeInstanceID)
+	w.word("profile", at.Profile)
+	w.word("parent_uuid", at.ParentUUID)
+	w.value("presence", presenceWords[g.presence])
+	w.word("presence_reason", g.presenceWhy)
+	w.sides("state", g, g.oldState.String(), g.newState.String())
+	w.sides("state_reason", g, stateReason(g.old), stateReason(g.new))
+	w.changes("settings", g.settings)
+	w.changes("counters", g.counters)
+	w.changes("loads", g.loads)
+	w.changes("memory", changes{g.used, g.attributed, g.rest})
+	w.key("health")
+	w.put('[')
 	for i := range g.health {
-		j.Health = append(j.Health, g.health[i].json())
+		w.item()
+		w.finding(&g.health[i])
 	}
-	if g.xids.read() {
-		j.XIDsAppeared, j.XIDsGone = xidsJSON(g.xidsAppeared), xidsJSON(g.xidsGone)
-	} else {
-		missing["xids_appeared"], missing["xids_gone"] = g.xids.why(), g.xids.why()
-	}
+	w.put(']')
+	w.xids("xids_appeared", g.xidsAppeared, g, &missing)
+	w.xids("xids_gone", g.xidsGone, g, &missing)
+	w.lists("xids_state", g, g.xids)
 	// An empty list means that both were read, and that there is nothing.
 	if g.migList.read() || len(g.instances) > 0 {
-		j.MIG = []gpuJSON{}
-		for i := range g.instances {
-			j.MIG = append(j.MIG, g.instances[i].json())
-		}
+		w.gpus("mig_devices", g.instances)
 	} else {
-		missing["mig_devices"] = g.migList.why()
+		missing.add("mig_devices", g.migList.why())
+		w.value("mig_devices", nil)
 	}
+	w.lists("mig_devices_state", g, g.migList)
 	if g.processList.read() || len(g.processes) > 0 {
-		j.Processes = []processJSON{}
+		w.key("processes")
+		w.put('[')
 		for i := range g.processes {
-			j.Processes = append(j.Processes, g.processes[i].json())
+			w.item()
+			w.process(&g.processes[i])
 		}
+		w.put(']')
 	} else {
-		missing["processes"] = g.processList.why()
+		missing.add("processes", g.processList.why())
+		w.value("processes", nil)
 	}
-	return j
+	w.lists("processes_state", g, g.processList)
+	w.reasons("unavailable", missing)
+	w.put('}')
 }
 
-// read returns ok, or why a list was not read.
-func read(why monitor.Reason) *string {
-	if why == monitor.Known {
-		return wordOrNull("ok")
+func stateReason(g *monitor.GPU) string {
+	if g == nil {
+		return ""
 	}
-	return wordOrNull(why.String())
+	return g.StateReason
 }
 
-// AppendJSON appends an object of the changes by their keys.
-func (l changes) AppendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i := range l {
-		if i > 0 {
-			dst = append(dst, ',')
+// sides writes a word of each side, null for an empty one, and where there is
+// no such side.
+func (w *writer) sides(key string, g *gpu, old, new string) {
+	if g.old == nil {
+		old = ""
+	}
+	if g.new == nil {
+		new = ""
+	}
+	w.key(key)
+	w.put('{')
+	w.word("old", old)
+	w.word("new", new)
+	w.put('}')
+}
+
+// lists writes whether a list was read on either side: ok, or why not.
+func (w *writer) lists(key string, g *gpu, l lists) {
+	word := func(why monitor.Reason) string {
+		if why == monitor.Known {
+			return "ok"
 		}
-		dst = append(json.Append(dst, l[i].key), ':')
-		dst = json.Append(dst, l[i].json())
+		return why.String()
 	}
-	return append(dst, '}')
+	w.sides(key, g, word(l.old), word(l.new))
 }
 
-func (c *change) json() changeJSON {
-	missing := map[string]string{}
-	origins := map[string]string{}
+// changes writes an object of the changes by their keys.
+func (w *writer) changes(key string, l changes) {
+	w.key(key)
+	w.put('{')
+	for i := range l {
+		w.key(l[i].key)
+		w.change(&l[i])
+	}
+	w.put('}')
+}
+
+func (w *writer) change(c *change) {
+	var missing, origins reasons
+	w.put('{')
 	for _, v := range [...]struct {
 		key   string
 		value *value
 	}{{"old", &c.old}, {"new", &c.new}} {
+		w.value(v.key, v.value.v)
 		if v.value.why != "" {
-			missing[v.key] = v.value.why
+			missing.add(v.key, v.value.why)
 		}
 		if v.value.from != monitor.Measured {
-			origins[v.key] = v.value.from.String()
+			origins.add(v.key, v.value.from.String())
 		}
 	}
+	w.value("delta", c.delta)
 	if c.noDelta != "" {
-		missing["delta"] = c.noDelta
+		missing.add("delta", c.noDelta)
 	}
-	return changeJSON{c.old.v, c.new.v, c.delta, missing, origins}
+	w.reasons("unavailable", missing)
+	w.reasons("provenance", origins)
+	w.put('}')
 }
 
-func (f *finding) json() findingJSON {
-	side := func(h *monitor.Health) *healthJSON {
-		if h == nil {
-			return nil
+func (w *writer) finding(f *finding) {
+	var missing reasons
+	w.put('{')
+	w.value("code", f.code())
+	w.health("old", f.old, f.why, &missing)
+	w.health("new", f.new, f.why, &missing)
+	w.reasons("unavailable", missing)
+	w.put('}')
+}
+
+// health writes a finding of one side, null where there is none; why says that
+// it is unknown.
+func (w *writer) health(key string, h *monitor.Health, why string, missing *reasons) {
+	if h == nil {
+		w.value(key, nil)
+		if why != "" {
+			missing.add(key, why)
 		}
-		return &healthJSON{h.Level.String(), h.Text}
+		return
 	}
-	j := findingJSON{Code: f.code(), Old: side(f.old), New: side(f.new), Unavailable: map[string]string{}}
-	if f.why != "" && f.old == nil {
-		j.Unavailable["old"] = f.why
-	} else if f.why != "" {
-		j.Unavailable["new"] = f.why
-	}
-	return j
+	w.key(key)
+	w.put('{')
+	w.value("level", h.Level.String())
+	w.value("text", h.Text)
+	w.put('}')
 }
 
-func xidsJSON(list []monitor.XID) []xidJSON {
-	j := []xidJSON{}
-	for _, x := range list {
-		j = append(j, xidJSON{utc(time.Unix(0, x.Time)), x.Code, x.Source, idOrNull(x.GPUInstanceID), idOrNull(x.ComputeInstanceID)})
+func (w *writer) xids(key string, list []monitor.XID, g *gpu, missing *reasons) {
+	if !g.xids.read() {
+		missing.add(key, g.xids.why())
+		w.value(key, nil)
+		return
 	}
-	return j
+	w.key(key)
+	w.put('[')
+	for i := range list {
+		x := &list[i]
+		w.item()
+		w.put('{')
+		w.time("time", time.Unix(0, x.Time))
+		w.value("code", x.Code)
+		w.value("source", x.Source)
+		w.id("gpu_instance_id", x.GPUInstanceID)
+		w.id("compute_instance_id", x.ComputeInstanceID)
+		w.put('}')
+	}
+	w.put(']')
 }
 
-func (p *process) json() processJSON {
+func (w *writer) process(p *process) {
 	at := p.there()
-	missing := map[string]string{}
-	c := p.memory()
-	j := processJSON{
-		PID:            at.PID,
-		Name:           textOrNull(missing, "name", &at.Name),
-		User:           textOrNull(missing, "user", &at.User),
-		Presence:       presenceWords[p.presence],
-		PresenceReason: wordOrNull(p.why),
-		GPUMemoryBytes: c.json(),
-		Unavailable:    missing,
-	}
+	var missing reasons
+	w.put('{')
+	w.value("pid", at.PID)
 	if start, ok := at.StartTime.Int(); ok {
-		j.StartTime = wordOrNull(utc(time.Unix(0, start)))
+		w.time("start_time", time.Unix(0, start))
 	} else {
-		missing["start_time"] = at.StartTime.Reason.String()
+		missing.add("start_time", at.StartTime.Reason.String())
+		w.value("start_time", nil)
 	}
 	if ticks, ok := at.StartTicks.Int(); ok {
-		j.StartTicks = &ticks
+		w.value("start_ticks", ticks)
 	} else {
-		missing["start_ticks"] = at.StartTicks.Reason.String()
+		missing.add("start_ticks", at.StartTicks.Reason.String())
+		w.value("start_ticks", nil)
 	}
-	return j
+	w.text(&missing, "name", &at.Name)
+	w.text(&missing, "user", &at.User)
+	w.value("presence", presenceWords[p.presence])
+	w.word("presence_reason", p.why)
+	w.key("gpu_memory_bytes")
+	c := p.memory()
+	w.change(&c)
+	w.reasons("unavailable", missing)
+	w.put('}')
 }

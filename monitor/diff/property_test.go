@@ -234,18 +234,18 @@ func TestAnyTwoSnapshots(t *testing.T) {
 
 // ambiguous reports whether something could not be paired.
 func ambiguous(d *Diff) (string, bool) {
-	var in func(list []gpu) string
-	in = func(list []gpu) string {
-		for i := range list {
-			for _, p := range list[i].processes {
+	var in func(list []*gpu) string
+	in = func(list []*gpu) string {
+		for _, g := range list {
+			for _, p := range g.processes {
 				if p.why != "" {
 					return p.why
 				}
 			}
-			if list[i].presenceWhy != "" {
-				return list[i].presenceWhy
+			if g.presenceWhy != "" {
+				return g.presenceWhy
 			}
-			if why := in(list[i].instances); why != "" {
+			if why := in(g.instances); why != "" {
 				return why
 			}
 		}

@@ -189,7 +189,7 @@ func everything() (old, new *monitor.Snapshot) {
 func diffSchema(t *testing.T) ordered {
 	old, new := everything()
 	d := compare(t, old, new)
-	g := &d.gpus[0]
+	g := d.gpus[0]
 	reasons := []string{}
 	for r := monitor.NotSampled; r <= monitor.Asleep; r++ {
 		if r != monitor.Known {
@@ -326,7 +326,7 @@ func TestSchemaIsFresh(t *testing.T) {
 // Every reading stands in one group, so that none is forgotten.
 func TestEveryReadingIsCompared(t *testing.T) {
 	old, new := everything()
-	g := &compare(t, old, new).gpus[0]
+	g := compare(t, old, new).gpus[0]
 	found := map[string]int{g.used.key: 1}
 	for _, l := range [...]changes{g.settings, g.counters, g.loads} {
 		for _, c := range l {

@@ -42,8 +42,7 @@ func (d *Diff) AppendText(dst []byte, o TextOptions) []byte {
 	}
 	t.header()
 	var same, unread []string
-	for i := range d.gpus {
-		g := &d.gpus[i]
+	for _, g := range d.gpus {
 		if g.differs() {
 			t.gpu(g, "GPU ")
 			continue
@@ -185,21 +184,21 @@ func (t *text) later() string {
 
 // pairless reports whether a process could not be paired for want of a boot id.
 func (d *Diff) pairless() bool {
-	var in func(list []gpu) bool
-	in = func(list []gpu) bool {
-		for i := range list {
-			for _, p := range list[i].processes {
-				if p.why == noBootID {
-					return true
-				}
-			}
-			if in(list[i].instances) {
+	return pairless(d.gpus)
+}
+
+func pairless(list []*gpu) bool {
+	for _, g := range list {
+		for i := range g.processes {
+			if g.processes[i].why == noBootID {
 				return true
 			}
 		}
-		return false
+		if pairless(g.instances) {
+			return true
+		}
 	}
-	return in(d.gpus)
+	return false
 }
 
 // unread appends what is known of neither side of a GPU that does not differ.
@@ -209,8 +208,8 @@ func (t *text) unread(list []string, g *gpu) []string {
 	} else if g.oldFate != monitor.Known {
 		list = append(list, "GPU "+g.label+": "+g.oldState.String()+" on both sides")
 	}
-	for i := range g.instances {
-		list = t.unread(list, &g.instances[i])
+	for _, in := range g.instances {
+		list = t.unread(list, in)
 	}
 	return list
 }
@@ -292,9 +291,9 @@ func (t *text) gpu(g *gpu, kind string) {
 	if g.itself() {
 		t.processes(g)
 	}
-	for i := range g.instances {
-		if g.instances[i].differs() {
-			t.gpu(&g.instances[i], "MIG ")
+	for _, in := range g.instances {
+		if in.differs() {
+			t.gpu(in, "MIG ")
 		}
 	}
 }
@@ -379,25 +378,34 @@ func (t *text) list(name, what string, l lists, g *gpu) {
 	}
 }
 
+// groups are pieces under heads, in the order in which these came.
+type groups []struct {
+	head   string
+	pieces []string
+}
+
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
+func (l *groups) add(head, piece string) {
+	for i := range *l {
+		if g := &(*l)[i]; g.head == head {
+			g.pieces = append(g.pieces, piece)
+			return
+		}
+	}
+	*l = append(*l, struct {
+		head   string
+		pieces []string
+	}{head, []string{piece}})
+}
+
 // changes tells of changes of one kind: first what has a value on both sides,
 // then what became known or unknown, by reason. What is unknown because of the
 // GPU's fate is told with its state.
 func (t *text) changes(name string, list changes, oldFate, newFate monitor.Reason) {
 	var pieces []string
-	type group struct {
-		head   string
-		pieces []string
-	}
-	var groups []group
-	add := func(head, piece string) {
-		for i := range groups {
-			if groups[i].head == head {
-				groups[i].pieces = append(groups[i].pieces, piece)
-				return
-			}
-		}
-		groups = append(groups, group{head, []string{piece}})
-	}
+	var groups groups
 	for i := range list {
 		c := &list[i]
 		told := c.key == "boot_id" && c.old.why == "" && c.new.why == ""
@@ -410,11 +418,11 @@ func (t *text) changes(name string, list changes, oldFate, newFate monitor.Reaso
 			pieces = append(pieces, c.label+" "+t.both(c, a, b))
 		case c.old.why != "" && c.old.why == oldFate.String(), c.new.why != "" && c.new.why == newFate.String():
 		case c.old.why == "":
-			add("became unknown ("+words(c.new.why)+"):", c.label+" (was "+a+")")
+			groups.add("became unknown ("+words(c.new.why)+"):", c.label+" (was "+a+")")
 		case c.new.why == "":
-			add("became known (unknown before: "+words(c.old.why)+"):", c.label+" "+b)
+			groups.add("became known (unknown before: "+words(c.old.why)+"):", c.label+" "+b)
 		default:
-			add("unknown ("+words(c.old.why)+", now "+words(c.new.why)+"):", c.label)
+			groups.add("unknown ("+words(c.old.why)+", now "+words(c.new.why)+"):", c.label)
 		}
 	}
 	if len(pieces) > 0 {

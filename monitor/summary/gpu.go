@@ -2,6 +2,7 @@ package summary
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -308,10 +309,11 @@ type throttle struct {
 	known   bool // the last reading was
 	ever    bool // one was
 	bits    uint64
-	foreign string    // words without a bit in the last reading
+	words   []int     // those without a bit in the last reading, by their place in others
+	more    bool      // it had some that are not kept
 	ns      [64]int64 // by bit
 	others  []foreign
-	left    int64 // ns of words that are not kept
+	left    int64 // ns in which there were words that are not kept
 	covered int64 // ns in which the reasons were known
 	why     reasons
 }
@@ -329,9 +331,30 @@ func (t *throttle) set(r *monitor.Reading, missing monitor.Reason) {
 	}
 	t.ever = true
 	t.bits, _ = r.Bits()
-	if t.foreign != r.Err.Name() {
-		t.foreign = strings.Clone(r.Err.Name())
+	t.words, t.more = t.words[:0], false
+	for _, word := range strings.Fields(r.Err.Name()) {
+		i := t.place(word)
+		if i < 0 {
+			t.more = true
+		} else if !slices.Contains(t.words, i) {
+			t.words = append(t.words, i)
+		}
 	}
+}
+
+// place returns where a word without a bit is kept, -1 where it is not.
+func (t *throttle) place(word string) int {
+	word = short(word)
+	for i := range t.others {
+		if t.others[i].word == word {
+			return i
+		}
+	}
+	if len(t.others) == maxWords {
+		return -1
+	}
+	t.others = append(t.others, foreign{word: strings.Clone(word)})
+	return len(t.others) - 1
 }
 
 func (t *throttle) pass(ns int64) {
@@ -344,22 +367,11 @@ func (t *throttle) pass(ns int64) {
 			t.ns[bit] += ns
 		}
 	}
-	if t.foreign == "" {
-		return
+	for _, i := range t.words {
+		t.others[i].ns += ns
 	}
-words:
-	for _, word := range strings.Fields(t.foreign) {
-		for i := range t.others {
-			if t.others[i].word == short(word) {
-				t.others[i].ns += ns
-				continue words
-			}
-		}
-		if len(t.others) < maxWords {
-			t.others = append(t.others, foreign{copied(word), ns})
-		} else {
-			t.left += ns
-		}
+	if t.more {
+		t.left += ns
 	}
 }
 

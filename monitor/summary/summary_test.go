@@ -700,6 +700,30 @@ func TestAddAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestManyThrottleWords: of words that are not known here only some are told
+// apart, and none of them for longer than there was time.
+func TestManyThrottleWords(t *testing.T) {
+	s := New(Options{})
+	for i := range 3 {
+		snap := snapshot(float64(i), 1)
+		words := ""
+		for j := range 100 {
+			words += fmt.Sprintf("word_%d ", j)
+		}
+		snap.GPUs[0].Readings[monitor.ThrottleReasons] = monitor.OfForeign(monitor.Mask, 0, words+"word_0")
+		s.Add(snap)
+	}
+	g := parse(t, s).list("gpus")[0]
+	if all := g.at("throttle_seconds").(map[string]any); len(all) != maxWords+1 {
+		t.Errorf("%d words", len(all))
+	}
+	for _, word := range []string{"word_0", "word_63", "others"} {
+		if v := g.num("throttle_seconds", word); v != 2 {
+			t.Errorf("%s for %v of 2 seconds", word, v)
+		}
+	}
+}
+
 // TestAnySnapshots: whatever the snapshots hold, the JSON is right and the text
 // fits its lines and controls nothing.
 func TestAnySnapshots(t *testing.T) {

@@ -365,45 +365,53 @@ func (t *text) allEnergy() {
 	}
 }
 
+// unknown is what is missing of some GPUs for the same reason.
+type unknown struct {
+	what   string
+	reason word
+	gpus   []*docGPU // nil: told with another
+}
+
+type unknowns []*unknown
+
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
+func (l *unknowns) add(g *docGPU, what string, reason word) {
+	for _, have := range *l {
+		if have.what == what && have.reason == reason {
+			have.gpus = append(have.gpus, g)
+			return
+		}
+	}
+	*l = append(*l, &unknown{what, reason, []*docGPU{g}})
+}
+
 // unknown says why figures are missing.
 func (t *text) unknown() {
-	type group struct {
-		what   string
-		reason word
-		gpus   []*docGPU
-	}
-	var groups []*group
-	add := func(g *docGPU, what string, reason word) {
-		for _, have := range groups {
-			if have.what == what && have.reason == reason {
-				have.gpus = append(have.gpus, g)
-				return
-			}
-		}
-		groups = append(groups, &group{what, reason, []*docGPU{g}})
-	}
+	var groups unknowns
 	for i := range t.GPUs {
 		g := t.GPUs[i]
 		for j, name := range [...]string{"utilization", "SM activity", "memory", "power", "temperature"} {
 			v := [...]*docValues{&g.Utilization, &g.SM, &g.Memory, &g.Power, &g.Temperature}[j]
 			if v.Count == 0 {
-				add(g, name, v.Reason)
+				groups.add(g, name, v.Reason)
 			}
 		}
 		if g.Energy.Reason != "" {
-			add(g, "energy", g.Energy.Reason)
+			groups.add(g, "energy", g.Energy.Reason)
 		}
 		if g.ListsReason != "" {
 			what := "processes at times"
 			if g.ListsRead == 0 {
 				what = "processes"
 			}
-			add(g, what, g.ListsReason)
+			groups.add(g, what, g.ListsReason)
 		}
 	}
 	for i, g := range groups {
 		if g.gpus == nil {
-			continue // told with another
+			continue
 		}
 		on := t.labels(g.gpus)
 		for _, other := range groups[i+1:] {
