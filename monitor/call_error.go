@@ -1,9 +1,13 @@
 package monitor
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // CallError names the call that gave no value; its zero value names none. Equal
-// ones are ==. It is as small as a pointer, since every reading has one.
+// ones are ==, but for those of a recording with too many of them. It is as small as
+// a pointer, since every reading has one.
 type CallError struct{ call *call }
 
 type call struct {
@@ -11,9 +15,12 @@ type call struct {
 	code           int32
 }
 
-// maxCalls is how many different ones are kept. Drivers have some hundred; a
-// recording may hold anything.
-const maxCalls = 4096
+// How many different ones are kept, and how many bytes of each text. Drivers have
+// some hundred; a recording may hold anything.
+const (
+	maxCalls    = 4096
+	maxCallText = 256
+)
 
 var calls = struct {
 	sync.RWMutex
@@ -24,7 +31,7 @@ var calls = struct {
 // the driver's name for its answer, such as NVML_ERROR_UNKNOWN, "" for our own
 // deadline; and the driver's number, which means something where there is a name.
 func NewCallError(function, name string, code int32) CallError {
-	c := call{function, name, code}
+	c := call{short(function), short(name), code}
 	if c == (call{}) {
 		return CallError{}
 	}
@@ -43,6 +50,14 @@ func NewCallError(function, name string, code int32) CallError {
 		}
 	}
 	return CallError{kept}
+}
+
+// short cuts a text, so that what is kept of it keeps nothing else.
+func short(s string) string {
+	if len(s) > maxCallText {
+		s = strings.Clone(strings.ToValidUTF8(s[:maxCallText], ""))
+	}
+	return s
 }
 
 // Function returns the C function or the file, "" when no call was made.

@@ -3,14 +3,13 @@ package monitor
 import "strings"
 
 // secretWords are what the name of a secret has in it.
-var secretWords = []string{"token", "key", "secret", "password", "credential", "passwd", "passphrase"}
+var secretWords = []string{"token", "key", "secret", "password", "credential", "passwd", "passphrase", "pwd", "jwt", "cookie"}
 
 const secretMask = "***"
 
 // MaskSecrets replaces by *** the secrets in a command line: the values of flags
 // and NAME=value words, and of names in JSON, YAML and headers of HTTP, whose name
-// has token, key, secret, password, credential, passwd or passphrase in it, in
-// whatever case; what stands before the @ of a URL, but for the name of the user;
+// has one of secretWords in it, in whatever case; what stands before the @ of a URL, but for the name of the user;
 // what an Authorization header says; and private keys. It masks too much rather
 // than too little: --max-tokens 4096 becomes --max-tokens ***, and a value in quotes
 // goes as a whole. A secret that nothing names is not recognised.

@@ -64,7 +64,7 @@ func TestMaskSecretsOfServers(t *testing.T) {
 		{"serve --tls -----BEGIN KEY-----\nS3 S3", "serve --tls ***"},
 		{"serve --token -S3abcdef1 --port 80", "serve --token *** --port 80"},
 		{"serve --use-key -v --port 80", "serve --use-key -v --port 80"},
-		{"serve --passphrase S3 MY_PASSWD=S3", "serve --passphrase *** MY_PASSWD=***"},
+		{"serve --passphrase S3 MY_PASSWD=S3 --pwd S3 --jwt=S3 COOKIE=S3", "serve --passphrase *** MY_PASSWD=*** --pwd *** --jwt=*** COOKIE=***"},
 		// Quotes
 		{`cmd /c "serve --token S3" --port 80`, `cmd /c "serve --token *** --port 80`},
 		{`cmd /c "serve --token S3 --port 80"`, `cmd /c "serve --token *** --port 80"`},

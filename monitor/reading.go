@@ -28,6 +28,8 @@ var reasonWords = [numReasons]string{
 }
 
 // String returns the word used in JSON, "" for Known.
+//
+//go:noinline
 func (r Reason) String() string {
 	if r < numReasons {
 		return reasonWords[r]

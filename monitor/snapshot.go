@@ -19,6 +19,8 @@ const (
 var stateWords = [numStates]string{"initialising", "ok", "stale", "lost", "asleep", "unavailable"}
 
 // String returns the word used in JSON.
+//
+//go:noinline
 func (s State) String() string {
 	if s < numStates {
 		return stateWords[s]

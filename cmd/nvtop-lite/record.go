@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -28,20 +29,29 @@ func recordTo(o *options) int {
 	var line []byte
 	code, sig, free := o.follow(func(s *monitor.Snapshot) (int, bool) {
 		line = append(report.AppendJSON(line[:0], s), '\n')
-		if code, ok := o.recorded(w.Write(line)); !ok {
-			return code, false
+		if err := w.Write(line); err != nil {
+			p.leave()
+			return o.recorded(err)
 		}
 		p.next()
 		return codeDone, true
-	})
+	}, p.leave)
 	p.end()
-	if free {
+	empty := absent && p.snapshots == 0 && path != "-"
+	switch {
+	case free:
+		if empty {
+			_ = os.Remove(path) // nothing was recorded
+		}
 		if c, ok := o.recorded(w.Close()); !ok && code == codeDone {
 			code = c
 		}
-		if absent && p.snapshots == 0 && path != "-" {
-			_ = os.Remove(path) // nothing was recorded
+		if empty && runtime.GOOS == "windows" {
+			_ = os.Remove(path) // where an open file stays
 		}
+	case sig == nil:
+		warn("recording to " + path + ": the last snapshot was not taken in time")
+		return codeFailed
 	}
 	if sig != nil && sig != os.Interrupt && code == codeDone {
 		return codeOf(sig)
@@ -96,10 +106,19 @@ func (p *progress) show(text string) {
 	}
 }
 
-// end leaves the line.
+// end says what there is now, and leaves the line.
 func (p *progress) end() {
 	if p.shown {
+		text := fmt.Sprintf("%d snapshots, %s, %s", p.snapshots, fileSize(p.w.Size()), report.Span(time.Since(p.began)))
+		fmt.Fprintln(os.Stderr, "\r"+text+strings.Repeat(" ", max(0, p.width+len("^C")-len(text))))
+	}
+}
+
+// leave goes to a new line, for a message.
+func (p *progress) leave() {
+	if p.shown {
 		fmt.Fprintln(os.Stderr)
+		p.shown = false
 	}
 }
 

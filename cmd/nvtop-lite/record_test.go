@@ -98,7 +98,8 @@ func TestRecordEnds(t *testing.T) {
 					t.Fatal(err)
 				}
 				for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-					if f, err := os.Stat(path); err == nil && f.Size() > 20<<10 {
+					// A snapshot has some 14 kB, and a tenth of that in a .gz.
+					if f, err := os.Stat(path); err == nil && f.Size() > 60<<10 || err == nil && ext == ".gz" && f.Size() > 8<<10 {
 						break
 					} else if time.Now().After(deadline) {
 						t.Fatal("nothing is recorded")
@@ -120,10 +121,16 @@ func TestRecordEnds(t *testing.T) {
 	}
 	t.Run("for", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "r")
-		says(t, recorded(t, path, "--for", "1"), 0, "")
-		if all := linesOf(t, path); len(all) < 2 {
-			t.Errorf("%d snapshots in a second", len(all))
+		dir := t.TempDir()
+		for seconds := 1; ; seconds *= 2 { // the driver process's start counts
+			path := filepath.Join(dir, fmt.Sprint(seconds))
+			says(t, recorded(t, path, "--for", fmt.Sprint(seconds)), 0, "")
+			if _, err := os.Stat(path); err == nil && len(linesOf(t, path)) > 1 {
+				break
+			}
+			if seconds > 60 {
+				t.Fatalf("no two snapshots in %d seconds", seconds)
+			}
 		}
 	})
 }
@@ -209,7 +216,17 @@ func TestRecordIsKilled(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Duration(700+90*round) * time.Millisecond)
+				size := func() int64 {
+					if f, err := os.Stat(path); err == nil {
+						return f.Size()
+					}
+					return 0
+				}
+				before := size()
+				for deadline := time.Now().Add(patience); size() <= before && time.Now().Before(deadline); {
+					time.Sleep(10 * time.Millisecond)
+				}
+				time.Sleep(time.Duration(37*round) * time.Millisecond)
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 				s := summaryOf(t, path, least > 0)
@@ -417,6 +434,27 @@ func TestAStreamWaitsForTheDriver(t *testing.T) {
 	}
 	s := summaryOf(t, path, true)
 	if len(s.objects("gpus")) != 2 {
+		t.Errorf("%v", s)
+	}
+}
+
+// TestDamageIsTold: compressed data that cannot be read is data that is missing.
+func TestDamageIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.gz")
+	says(t, recorded(t, path, "-n", "2"), 0, "")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(append(append([]byte(nil), text...), "between two recordings"...), text...)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, nil, program(t, "linux", "amd64"), "summary", path)
+	if r.code != 0 || !strings.Contains(r.out, "compressed data is damaged in 1 place: what was there is lost") {
+		t.Errorf("exit code %d: %s\n%s", r.code, r.err, r.out)
+	}
+	if s := summaryOf(t, path, true); number(t, s["snapshots"]) != 4 || number(t, s["damaged_parts"]) != 1 {
 		t.Errorf("%v", s)
 	}
 }

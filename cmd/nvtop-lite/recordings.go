@@ -114,7 +114,7 @@ func summarize(o *options, getenv func(string) string) int {
 	if err != nil {
 		return complain(err)
 	}
-	sum := summary.New(summary.Options{File: o.operands[0]})
+	sum := summary.New(o.operands[0])
 	for {
 		s, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -128,6 +128,7 @@ func summarize(o *options, getenv func(string) string) int {
 		sum.Add(s)
 	}
 	sum.SetBroken(r.Broken())
+	sum.SetDamaged(r.Damaged())
 	if o.mode == modeJSON {
 		return output(string(sum.Append(nil)) + "\n")
 	}

@@ -33,7 +33,7 @@ func stream(o *options) int {
 	code, sig, _ := o.follow(func(s *monitor.Snapshot) (int, bool) {
 		out = format(out[:0], s)
 		return o.deliver(out)
-	})
+	}, func() {})
 	if sig != nil {
 		return codeOf(sig)
 	}
@@ -45,8 +45,9 @@ func codeOf(sig os.Signal) int { return codeSignal + int(sig.(syscall.Signal)) }
 
 // follow hands every snapshot to take, until take says that it is over, until the
 // time is up, or until sig. Take may never come back, where nobody reads what it
-// writes: then free is false, and it may still be at work.
-func (o *options) follow(take func(*monitor.Snapshot) (code int, ok bool)) (code int, sig os.Signal, free bool) {
+// writes: then free is false, and it may still be at work. Leave is called before a
+// message about the driver.
+func (o *options) follow(take func(*monitor.Snapshot) (code int, ok bool), leave func()) (code int, sig os.Signal, free bool) {
 	oneThread()
 	stop := make(chan os.Signal, 1)
 	for _, sig := range endingSignals {
@@ -65,7 +66,7 @@ func (o *options) follow(take func(*monitor.Snapshot) (code int, ok bool)) (code
 	client := apart.Start(apart.Options{Setup: setup, Build: build})
 	defer client.Close()
 	turn, ended := make(chan struct{}, 1), make(chan int, 1)
-	go func() { ended <- o.takeAll(client.Events(), take, turn) }()
+	go func() { ended <- o.takeAll(client.Events(), take, leave, turn) }()
 	select {
 	case code := <-ended:
 		return code, nil, true
@@ -89,7 +90,7 @@ func oneThread() { runtime.GOMAXPROCS(1) }
 
 // takeAll hands on what comes. It has the turn while take is at work. At its end
 // it has failed if nothing that came had anything of a GPU.
-func (o *options) takeAll(events <-chan apart.Event, take func(*monitor.Snapshot) (int, bool), turn chan struct{}) (code int) {
+func (o *options) takeAll(events <-chan apart.Event, take func(*monitor.Snapshot) (int, bool), leave func(), turn chan struct{}) (code int) {
 	defer crashed(&code)
 	var unread *monitor.OpenError
 	read := false
@@ -98,10 +99,12 @@ func (o *options) takeAll(events <-chan apart.Event, take func(*monitor.Snapshot
 		turn <- struct{}{}
 		switch {
 		case (!ok || e.Done) && unread != nil:
+			leave()
 			return complain(unread)
 		case !ok || e.Done:
 			return codeDone
 		case e.Failed != nil:
+			leave()
 			return complain(e.Failed)
 		}
 		if !read {

@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 
 	"monitor/screen":  {"monitor", "internal/ansi"},
 	"monitor/report":  {"monitor", "internal/ansi", "internal/json"},
-	"monitor/record":  {"monitor", "monitor/report", "internal/json", sys},
+	"monitor/record":  {"monitor", "monitor/report", sys},
 	"monitor/summary": {"monitor", "monitor/report", "internal/ansi", "internal/json"},
 	"monitor/diff":    {"monitor", "monitor/report", "internal/ansi", "internal/json"},
 	"monitor/live":    {"monitor", "monitor/screen", "monitor/apart", "monitor/process", "monitor/record", "internal/ansi", "internal/json", sys},

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
+		os.RemoveAll(dir)
 		panic(string(out))
 	}
 	code := m.Run()

@@ -227,8 +227,8 @@ func (d *Diff) readings(g *gpu) {
 		facts.name("profile", "profile", a.Profile, b.Profile)
 	}
 	for id := monitor.Minor; id < monitor.NumReadings; id++ {
-		if id == monitor.MemoryUsedBytes {
-			continue // stands with what the processes use
+		if id == monitor.MemoryUsedBytes || id == monitor.MemoryFreeBytes {
+			continue // stand with what the processes use
 		}
 		info := id.Info()
 		c := change{key: info.Key, label: labelOf(id), unit: info.Unit,
@@ -248,8 +248,11 @@ func (d *Diff) readings(g *gpu) {
 			to = &facts
 		case lasting.Has(id), passing.Has(id):
 			c.counts, to = true, &counters
-			if passing.Has(id) && d.restarted(&c) {
+			switch {
+			case passing.Has(id) && d.restarted(&c):
 				c.delta, c.noDelta = nil, counterRestarted
+			case d.elapsed < 0 && c.delta != nil:
+				c.delta, c.noDelta = nil, newIsOlder
 			}
 		}
 		to.add(&c)

@@ -4,6 +4,7 @@ package diff
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,13 +124,48 @@ func pairGPUs(old, new *monitor.Snapshot) ([]*monitor.GPU, error) {
 	why := fmt.Sprintf("the GPUs are not the same; only in old: %s; only in new: %s", uuids(old, sides[1]), uuids(new, sides[0]))
 	if both > 0 {
 		why += fmt.Sprintf("; in both: %d", both)
+		if numbers := common(old, sides[1]); numbers != "" {
+			why += "; -g " + numbers + " chooses those that both have"
+		}
 	}
 	return nil, &Refused{why}
 }
 
+// common lists the numbers of the GPUs of s that are among others, "" where one
+// is unknown: a recording is chosen from by the numbers of its first part.
+func common(s *monitor.Snapshot, others map[string]*monitor.GPU) string {
+	var list []int
+	for i := range s.GPUs {
+		if g := &s.GPUs[i]; others[g.UUID.Value] != nil {
+			if g.Index < 0 {
+				return ""
+			}
+			list = append(list, g.Index)
+		}
+	}
+	text := ""
+	for i := 0; i < len(list); {
+		j := i + 1
+		for j < len(list) && list[j] == list[j-1]+1 {
+			j++
+		}
+		if text != "" {
+			text += ","
+		}
+		text += strconv.Itoa(list[i])
+		if j-i > 2 {
+			text += "-" + strconv.Itoa(list[j-1])
+		} else {
+			j = i + 1
+		}
+		i = j
+	}
+	return text
+}
+
 // uuids lists the UUIDs of s that are not among others.
 func uuids(s *monitor.Snapshot, others map[string]*monitor.GPU) string {
-	const most = 16
+	const most = 3
 	var list []string
 	more := 0
 	for i := range s.GPUs {
@@ -169,6 +205,7 @@ var presenceWords = [...]string{"both", "appeared", "gone", "old_unknown", "new_
 // Reasons beyond those of readings.
 const (
 	counterRestarted = "counter_restarted" // it counts from 0 since then
+	newIsOlder       = "new_is_older"      // a counter would count backwards
 	startUnknown     = "start_unknown"     // a process of that PID is on either side, and its start is unknown
 	noBootID         = "boot_unknown"      // likewise, and a boot id is unknown
 	uuidUnknown      = "uuid_unknown"      // an instance has no UUID
@@ -183,7 +220,8 @@ type gpu struct {
 	presence                   presence
 	presenceWhy                string
 	settings, counters, loads  []change
-	used, attributed, rest     change
+	used, free                 change
+	attributed, rest           change
 	health                     []finding
 	xidsAppeared, xidsGone     []monitor.XID
 	xids, processList, migList lists
@@ -253,7 +291,8 @@ func (d *Diff) gpu(old, new, oldParent, newParent *monitor.GPU) *gpu {
 	if old != nil && (new == nil || g.label == "?") {
 		g.label = label(old, oldParent)
 	}
-	g.used = numbers("memory_used_bytes", "used", "bytes", memoryUsed(old, g.oldFate), memoryUsed(new, g.newFate))
+	g.used = numbers("memory_used_bytes", "used", "bytes", memory(old, monitor.MemoryUsedBytes, g.oldFate), memory(new, monitor.MemoryUsedBytes, g.newFate))
+	g.free = numbers("memory_free_bytes", "free", "bytes", memory(old, monitor.MemoryFreeBytes, g.oldFate), memory(new, monitor.MemoryFreeBytes, g.newFate))
 	g.attributed = numbers("processes_bytes", "processes", "bytes", attributed(old, g.oldFate), attributed(new, g.newFate))
 	g.rest = numbers("unattributed_bytes", "unattributed", "bytes", unattributed(old, g.oldFate), unattributed(new, g.newFate))
 	g.xids.old, g.xids.new = listed(old, g.oldFate, xidList), listed(new, g.newFate, xidList)
@@ -286,7 +325,7 @@ func (g *gpu) differs() bool {
 func (g *gpu) itself() bool {
 	if g.presence != both || g.oldState != g.newState || g.oldFate != g.newFate || g.old.StateReason != g.new.StateReason ||
 		len(g.settings)+len(g.counters)+len(g.loads)+len(g.health)+len(g.xidsAppeared)+len(g.xidsGone) > 0 ||
-		g.used.differs() || g.attributed.differs() || g.rest.differs() ||
+		g.used.differs() || g.free.differs() || g.attributed.differs() || g.rest.differs() ||
 		g.xids.old != g.xids.new || g.processList.old != g.processList.new || g.migList.old != g.migList.new {
 		return true
 	}
@@ -346,11 +385,11 @@ func listed(g *monitor.GPU, fate monitor.Reason, which listOf) monitor.Reason {
 	return g.ProcStatus.Reason
 }
 
-func memoryUsed(g *monitor.GPU, fate monitor.Reason) monitor.Reading {
+func memory(g *monitor.GPU, id monitor.ReadingID, fate monitor.Reason) monitor.Reading {
 	if g == nil {
 		return monitor.Unknown(monitor.NotFound)
 	}
-	return measured(g, monitor.MemoryUsedBytes, fate)
+	return measured(g, id, fate)
 }
 
 // attributed returns the memory of all processes together, those on the
@@ -392,7 +431,7 @@ func or(a, b monitor.Reason) monitor.Reason {
 // inferred: the two are not read at the same moment. Less than nothing cannot
 // be true.
 func unattributed(g *monitor.GPU, fate monitor.Reason) monitor.Reading {
-	used, sum := memoryUsed(g, fate), attributed(g, fate)
+	used, sum := memory(g, monitor.MemoryUsedBytes, fate), attributed(g, fate)
 	u, ok := used.Int()
 	s, ok2 := sum.Int()
 	switch {

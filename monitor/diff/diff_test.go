@@ -279,7 +279,17 @@ func TestRefusals(t *testing.T) {
 		return s
 	}
 	const a, b, c = "GPU-aaaa", "GPU-bbbb", "GPU-cccc"
-	refused(t, only(machine(), a, b), only(machine(), c, a), "only in old: GPU-bbbb;", "only in new: GPU-cccc;", "in both: 1")
+	refused(t, only(machine(), a, b), only(machine(), c, a), "only in old: GPU-bbbb;", "only in new: GPU-cccc;", "in both: 1; -g 0 chooses those that both have")
+	refused(t, only(machine(), a, b, "1", "2", "3", "4"), only(machine(), "4", "2", "1", b, a), "; -g 0-3,5 chooses those that both have")
+	refused(t, only(machine(), a, b, c), only(machine(), c, a), "; -g 0,2 chooses those that both have")
+	unnumbered := only(machine(), a, b)
+	unnumbered.GPUs[0].Index = monitor.None
+	if _, err := Compare(unnumbered, only(machine(), a)); strings.Contains(err.Error(), "-g") {
+		t.Errorf("no number to choose by: %v", err)
+	}
+	if _, err := Compare(only(machine(), a), only(machine(), b)); strings.Contains(err.Error(), "-g") {
+		t.Errorf("nothing to choose: %v", err)
+	}
 	refused(t, only(machine(), a, b), only(machine(), a), "only in old: GPU-bbbb;", "only in new: none")
 	refused(t, only(machine()), only(machine(), a), "only in old: none;", "only in new: GPU-aaaa")
 	refused(t, only(machine()), only(machine()), "no GPU in either snapshot")
@@ -300,7 +310,10 @@ func TestRefusals(t *testing.T) {
 	for range 400 {
 		many.GPUs = append(many.GPUs, h100(2, "GPU-"+strings.Repeat("f", len(many.GPUs))))
 	}
-	refused(t, only(machine(), a), many, "and 386 more")
+	refused(t, only(machine(), a), many, "and 399 more")
+	if _, err := Compare(only(machine(), a), many); len(err.Error()) > 400 {
+		t.Errorf("not readable: %v", err)
+	}
 }
 
 func TestGPUsOfOneNameArePairedByUUID(t *testing.T) {
@@ -593,10 +606,16 @@ func TestCountersThatBeganAnew(t *testing.T) {
 	if got := path(t, compare(t, old, new).Append(nil), "host.cpu_percent.delta"); got != 0.3 {
 		t.Error(got)
 	}
-	// Back in time it is the other way round.
+	// Back in time nothing counts.
 	g.Readings[monitor.EnergyJoules] = monitor.OfFloat(1_000_036)
 	expect(t, words80(t, old, new), "energy +36 J (+0.0 Wh)")
-	expect(t, words80(t, new, old), "energy -36 J (-0.0 Wh)", "PCIe replays 1 → 3, counted anew")
+	text := words80(t, new, old)
+	expect(t, text, "energy difference unknown (new is older)", "PCIe replays 1 → 3, counted anew", "ECC corrected ever 11 → 12 (new is older)")
+	expectNot(t, text, "energy -", "(+1)")
+	line = compare(t, new, old).Append(nil)
+	if path(t, line, "gpus.0.counters.energy_joules.delta") != nil || path(t, line, "gpus.0.counters.energy_joules.unavailable.delta") != newIsOlder {
+		t.Errorf("%s", line)
+	}
 	// After a reboot a larger count is no sum either.
 	new.Host.BootID = monitor.OfText("boot-2")
 	expect(t, words80(t, old, new), "energy counter began anew")
@@ -637,6 +656,41 @@ func TestFansAndRails(t *testing.T) {
 	new.Platform.Engines = []monitor.Engine{{Name: "DLA0", Percent: monitor.OfFloat(4)}}
 	expect(t, words80(t, old, new), "fan 1 30 → 55 %", "became unknown (no answer): fan 1 (was 30 %)",
 		"platform VDD_GPU 18 → 25 W", "became unknown (not found): VIN (was 60 W)", "became known (unknown before: not found): DLA0 4 %")
+}
+
+// TestFansAreToldOnce: single ones where they differ from what is told of all.
+func TestFansAreToldOnce(t *testing.T) {
+	old, new := machine(), later(time.Minute)
+	for i, s := range []*monitor.Snapshot{old, new} {
+		v := monitor.OfFloat(float64(30 + 10*i))
+		g := &s.GPUs[0]
+		g.Readings[monitor.FanPercent], g.FansStatus.Reason = v, monitor.Known
+		g.Fans = []monitor.Fan{{Index: 0, Percent: v, RPM: monitor.OfFloat(float64(1000 + 500*i)), TargetPercent: v}, {Index: 1, Percent: v, RPM: monitor.OfFloat(900), TargetPercent: monitor.OfFloat(float64(30 + 20*i))}}
+	}
+	text := words80(t, old, new)
+	expect(t, text, "loads FAN 30 → 40 %, fan 0 1000 → 1500 rpm, fan 1 target 30 → 50 %")
+	expectNot(t, text, "fan 0 30", "fan 1 30", "fan 0 target")
+	if path(t, compare(t, old, new).Append(nil), "gpus.0.loads") == nil {
+		t.Error("no loads")
+	}
+}
+
+func TestFreeMemoryIsMemory(t *testing.T) {
+	old, new := machine(), later(time.Minute)
+	old.GPUs[0].Readings[monitor.MemoryFreeBytes], new.GPUs[0].Readings[monitor.MemoryFreeBytes] = monitor.OfInt(30*gib), monitor.OfInt(20*gib)
+	text := words80(t, old, new)
+	expect(t, text, "memory free 30.0 → 20.0 GiB (-10.0 GiB)")
+	expectNot(t, text, "loads")
+}
+
+func TestHowMuchLater(t *testing.T) {
+	for by, want := range map[time.Duration]string{
+		0: "at the same time", 1500 * time.Millisecond: "1.5s later", 59*time.Second + 990*time.Millisecond: "1m00s later",
+		59*time.Minute + 59*time.Second: "59m59s later", 24*time.Hour + 59*time.Minute + 59*time.Second + 750*time.Millisecond: "1d01h later",
+		23*time.Hour + 59*time.Minute + 59*time.Second: "1d00h later", -2 * time.Hour: "2h00m earlier",
+	} {
+		expect(t, words80(t, machine(), later(by)), "CUDA 13.0 "+want)
+	}
 }
 
 func TestHostileNames(t *testing.T) {

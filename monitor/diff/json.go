@@ -157,7 +157,7 @@ func (w *writer) gpu(g *gpu) {
 	w.changes("settings", g.settings)
 	w.changes("counters", g.counters)
 	w.changes("loads", g.loads)
-	w.changes("memory", changes{g.used, g.attributed, g.rest})
+	w.changes("memory", changes{g.used, g.free, g.attributed, g.rest})
 	w.key("health")
 	w.put('[')
 	for i := range g.health {

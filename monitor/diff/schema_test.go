@@ -90,7 +90,7 @@ func object(what string, keys ...key) ordered {
 }
 
 // changed is an object of what differs by its keys, all of them where all is set.
-func changed(what string, all bool, list changes, patterns ordered) ordered {
+func changed(all bool, list changes, patterns ordered) ordered {
 	properties, names := ordered{}, []string{}
 	for _, c := range list {
 		about := c.label
@@ -100,7 +100,7 @@ func changed(what string, all bool, list changes, patterns ordered) ordered {
 		properties = append(properties, entry{c.key, append(is("description", about), ref(c.old.v.(string))...)})
 		names = append(names, c.key)
 	}
-	o := is("description", what, "type", "object", "additionalProperties", false, "properties", properties)
+	o := is("type", "object", "additionalProperties", false, "properties", properties)
 	if len(patterns) > 0 {
 		o = append(o, entry{"patternProperties", patterns})
 	}
@@ -196,7 +196,7 @@ func diffSchema(t *testing.T) ordered {
 			reasons = append(reasons, r.String())
 		}
 	}
-	reasons = append(reasons, counterRestarted, startUnknown, noBootID, uuidUnknown)
+	reasons = append(reasons, counterRestarted, newIsOlder, startUnknown, noBootID, uuidUnknown)
 	text, integer, boolean := is("type", "string"), is("type", "integer"), is("type", "boolean")
 	someText, someID := is("type", []string{"string", "null"}), is("type", []string{"integer", "null"}, "minimum", 0)
 	moment := is("type", "string", "format", "date-time")
@@ -239,12 +239,12 @@ func diffSchema(t *testing.T) ordered {
 		key{"presence_reason", "why it is unknown whether it is in one of them; null: it is known", either(ref("reason")), false},
 		key{"state", "its state; null: it is not in that snapshot", ref("states"), false},
 		key{"state_reason", "the state in words; null: the state says all, or it is not in that snapshot", ref("words"), false},
-		key{"settings", "what does not change by itself, and differs", changed("by the key of a snapshot", false, readings(g.settings), nil), false},
-		key{"counters", "what counts up, and differs", changed("by the key of a snapshot", false, readings(g.counters), nil), false},
-		key{"loads", "what changes all the time, and differs", changed("by the key of a snapshot", false, readings(g.loads),
+		key{"settings", "what does not change by itself, and differs, by the key of a snapshot", changed(false, readings(g.settings), nil), false},
+		key{"counters", "what counts up, and differs, by the key of a snapshot", changed(false, readings(g.counters), nil), false},
+		key{"loads", "what changes all the time, and differs, by the key of a snapshot", changed(false, readings(g.loads),
 			is(`^fans\[[0-9]+\]\.(percent|rpm|target_percent)$`, ref("number_change"))), false},
-		key{"memory", "whether it differs or not", changed("memory_used_bytes: of the GPU, all who use it. processes_bytes: the measured memory of its processes, those on its instances included, unknown while that of one is. unattributed_bytes: used less that of the processes, inferred; where it would be less than 0 it is unknown, and the reason is implausible",
-			true, keysOf(changes{g.used, g.attributed, g.rest}), nil), false},
+		key{"memory", "whether it differs or not. memory_used_bytes: of the GPU, all who use it. memory_free_bytes: of the GPU, as it tells it. processes_bytes: the measured memory of its processes, those on its instances included, unknown while that of one is. unattributed_bytes: used less that of the processes, inferred; where it would be less than 0 it is unknown, and the reason is implausible",
+			changed(true, keysOf(changes{g.used, g.free, g.attributed, g.rest}), nil), false},
 		key{"health", "findings that came, went or are told otherwise", listOf("finding"), false},
 		key{"xids_appeared", "Xid errors that only the new snapshot lists; null: a list was not read", is("type", []string{"array", "null"}, "items", ref("xid")), true},
 		key{"xids_gone", "Xid errors that only the old snapshot lists; null: a list was not read", is("type", []string{"array", "null"}, "items", ref("xid")), true},
@@ -261,9 +261,9 @@ func diffSchema(t *testing.T) ordered {
 		key{"elapsed_seconds", "time from the old to the new one, on a clock that does not jump where both know it; negative where the new one is the older one; in s", is("type", "number"), false},
 		key{"rebooted", "whether the machine was booted between the two, or is another one", is("type", []string{"boolean", "null"}), true},
 		key{"different", "whether anything differs but the time, or cannot be told", boolean, false},
-		key{"host", "what differs of the machine", changed("by the key of a snapshot", false, keysOf(d.host), nil), false},
-		key{"driver", "what differs of the driver and its library", changed("by the key of a snapshot", false, keysOf(d.driver), nil), false},
-		key{"platform", "what differs of the kind of machine; rails and engines by their names", changed("by the key of a snapshot", false, keysOf(d.platform),
+		key{"host", "what differs of the machine, by the key of a snapshot", changed(false, keysOf(d.host), nil), false},
+		key{"driver", "what differs of the driver and its library, by the key of a snapshot", changed(false, keysOf(d.driver), nil), false},
+		key{"platform", "what differs of the kind of machine; rails and engines by their names, by the key of a snapshot", changed(false, keysOf(d.platform),
 			is(`^rails\[[\s\S]*\]\.power_mw$`, ref("number_change"), `^engines\[[\s\S]*\]\.percent$`, ref("number_change"))), false},
 		key{"gpus", "the GPUs, in the order of the new snapshot", listOf("gpu"), false})
 	health := object("a finding as one snapshot has it",
@@ -274,7 +274,7 @@ func diffSchema(t *testing.T) ordered {
 		{"title", "A difference of nvtop-lite"},
 		{"$comment", "Made by a test of monitor/diff; go test ./monitor/diff -update writes it anew."},
 	}, append(top, entry{"$defs", ordered{
-		{"reason", is("description", "why something is not known: the reasons of readings, and "+counterRestarted+": the counter began anew between the two, "+
+		{"reason", is("description", "why something is not known: the reasons of readings, and "+counterRestarted+": the counter began anew between the two, "+newIsOlder+": the new snapshot is the older one, and a counter does not count backwards, "+
 			startUnknown+": the start of a process is unknown and a process of its PID is in the other snapshot, "+
 			noBootID+": likewise, and a boot id is unknown, "+uuidUnknown+": a MIG instance has no UUID of its own", "enum", reasons)},
 		{"presence", is("description", "both; appeared: only in the new one; gone: only in the old one; old_unknown: in the new one, whether in the old one is unknown; new_unknown: the other way round",
@@ -327,7 +327,7 @@ func TestSchemaIsFresh(t *testing.T) {
 func TestEveryReadingIsCompared(t *testing.T) {
 	old, new := everything()
 	g := compare(t, old, new).gpus[0]
-	found := map[string]int{g.used.key: 1}
+	found := map[string]int{g.used.key: 1, g.free.key: 1}
 	for _, l := range [...]changes{g.settings, g.counters, g.loads} {
 		for _, c := range l {
 			found[c.key]++

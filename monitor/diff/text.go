@@ -148,7 +148,7 @@ func (t *text) header() {
 		t.say([...]string{"old", "new"}[side], t.plain, pieces...)
 	}
 	if apart := d.new.Time.Sub(d.old.Time) - d.elapsed; apart.Abs() > 5*time.Second {
-		t.say("clock", t.warn, "it differs by "+report.Span(apart.Abs())+" from the time that went by:", "it was set, or the machine slept")
+		t.say("clock", t.warn, "it differs by "+report.Spell(apart.Abs())+" from the time that went by:", "it was set, or the machine slept")
 	}
 	switch {
 	case d.boots == otherBoot && known(a) && known(b) && a.Value != b.Value:
@@ -166,12 +166,9 @@ func (t *text) header() {
 // later returns how much later the new snapshot is.
 func (t *text) later() string {
 	by := t.d.elapsed.Abs()
-	span := report.Span(by)
-	switch {
-	case by < time.Minute:
-		span = by.Round(100 * time.Millisecond).String()
-	case by < time.Hour:
-		span = fmt.Sprintf("%dm%02ds", by/time.Minute, by%time.Minute/time.Second)
+	span := report.Spell(by)
+	if tenths := by.Round(100 * time.Millisecond); tenths < time.Minute {
+		span = tenths.String()
 	}
 	switch {
 	case t.d.elapsed < 0:
@@ -285,7 +282,7 @@ func (t *text) gpu(g *gpu, kind string) {
 		t.changes("settings", g.settings, g.oldFate, g.newFate)
 		t.changes("counters", g.counters, g.oldFate, g.newFate)
 		t.changes("loads", g.loads, g.oldFate, g.newFate)
-		t.changes("memory", changes{g.used, g.attributed, g.rest}, g.oldFate, g.newFate)
+		t.changes("memory", changes{g.used, g.free, g.attributed, g.rest}, g.oldFate, g.newFate)
 		t.list("MIG", "instances", g.migList, g)
 	}
 	if g.itself() {
@@ -406,6 +403,7 @@ func (l *groups) add(head, piece string) {
 func (t *text) changes(name string, list changes, oldFate, newFate monitor.Reason) {
 	var pieces []string
 	var groups groups
+	var fan *change // of all of them
 	for i := range list {
 		c := &list[i]
 		told := c.key == "boot_id" && c.old.why == "" && c.new.why == ""
@@ -413,6 +411,12 @@ func (t *text) changes(name string, list changes, oldFate, newFate monitor.Reaso
 			continue
 		}
 		a, b := t.show(c, &c.old, 0), t.show(c, &c.new, 0)
+		if c.key == monitor.FanPercent.String() {
+			fan = c
+		}
+		if strings.HasPrefix(c.key, "fans[") && fan != nil && t.alike(c, fan) {
+			continue
+		}
 		switch {
 		case c.old.why == "" && c.new.why == "":
 			pieces = append(pieces, c.label+" "+t.both(c, a, b))
@@ -435,11 +439,20 @@ func (t *text) changes(name string, list changes, oldFate, newFate monitor.Reaso
 	}
 }
 
+// alike reports whether two changes of one unit are told in the same words.
+func (t *text) alike(a, b *change) bool {
+	return a.unit == b.unit && a.old.why == b.old.why && a.new.why == b.new.why &&
+		t.show(a, &a.old, 0) == t.show(b, &b.old, 0) && t.show(a, &a.new, 0) == t.show(b, &b.new, 0)
+}
+
 // both returns a change between two values that are shown as a and b.
 func (t *text) both(c *change, a, b string) string {
 	if c.key == monitor.EnergyJoules.String() {
-		if c.delta == nil {
+		switch c.noDelta {
+		case counterRestarted:
 			return "counter began anew"
+		case newIsOlder:
+			return "difference unknown (new is older)"
 		}
 		v, _ := c.delta.(float64)
 		return fmt.Sprintf("%+.0f J (%+.1f Wh)", v, v/3600)
@@ -462,8 +475,11 @@ func (t *text) both(c *change, a, b string) string {
 			s += fmt.Sprintf(" (%+d)", n)
 		}
 	}
-	if c.noDelta == counterRestarted {
+	switch c.noDelta {
+	case counterRestarted:
 		s += ", counted anew"
+	case newIsOlder:
+		s += " (new is older)"
 	}
 	return s
 }

@@ -44,7 +44,7 @@ func fans(r *round) {
 			r.sink.Fans(nil, status(err))
 			return
 		}
-		list = append(list, monitor.Fan{Index: i, Percent: reading(fanSpan.check(number(speed)), err)})
+		list = append(list, monitor.Fan{Index: i, Percent: reading(monitor.FanRange.Check(number(speed)), err)})
 	}
 	f.n = len(list)
 	r.give(monitor.FanPercent, list[0].Percent)
@@ -52,18 +52,18 @@ func fans(r *round) {
 		return
 	}
 	for i := range list {
-		list[i].RPM = r.behind(&f.rpm, nvml.Device.FanSpeedRPM, i, rpmSpan)
-		list[i].TargetPercent = r.behind(&f.target, nvml.Device.TargetFanSpeed, i, fanSpan)
+		list[i].RPM = r.behind(&f.rpm, nvml.Device.FanSpeedRPM, i, monitor.RPMRange)
+		list[i].TargetPercent = r.behind(&f.target, nvml.Device.TargetFanSpeed, i, monitor.FanRange)
 	}
 	r.sink.Fans(list, monitor.Status{Reason: monitor.Known})
 }
 
 // behind is the reading of a fan by a call that stands behind a gate.
-func (r *round) behind(g *gate, get func(nvml.Device, int) (uint32, error), fan int, s span) monitor.Reading {
+func (r *round) behind(g *gate, get func(nvml.Device, int) (uint32, error), fan int, s monitor.Range) monitor.Reading {
 	if err := g.shut(r.now); err != nil {
 		return reading(monitor.Reading{}, err)
 	}
 	v, err := get(r.dev, fan)
 	g.note(err, r.now)
-	return reading(s.check(number(v)), err)
+	return reading(s.Check(number(v)), err)
 }

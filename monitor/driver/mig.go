@@ -217,7 +217,7 @@ func (r *round) readInstance(in *instance, g *monitor.GPU) (stale bool) {
 		g.Readings[id] = monitor.Unknown(monitor.NotSupported)
 	}
 	set := func(id monitor.ReadingID, v monitor.Reading) {
-		v = spans[id].check(v)
+		v = id.Range().Check(v)
 		v.At = at
 		g.Readings[id] = v
 	}

@@ -128,17 +128,17 @@ func (r *round) readProcesses(dev nvml.Device, none *listGates, total uint64) ([
 	possible := usable(total)
 	for i := range merged {
 		p := &merged[i]
-		p.GPUMemoryBytes = possible.check(p.GPUMemoryBytes)
+		p.GPUMemoryBytes = possible.Check(p.GPUMemoryBytes)
 	}
 	return merged, nil
 }
 
 // usable is what can be used of a memory of that size, 0 where it is not known.
-func usable(total uint64) span {
+func usable(total uint64) monitor.Range {
 	if total == 0 {
-		return memorySpan
+		return monitor.MemoryRange
 	}
-	return span{0, float64(total)}
+	return monitor.Range{Low: 0, High: float64(total)}
 }
 
 // appendProcesses appends what the driver's entries say.
@@ -206,7 +206,7 @@ func (l *loadState) join(list []monitor.Process) {
 			bad := reading(monitor.Reading{}, l.err)
 			p.SMPercent, p.EncoderPercent, p.DecoderPercent = bad, bad, bad
 		case ok:
-			p.SMPercent, p.EncoderPercent, p.DecoderPercent = shareSpan.check(number(s.SM)), shareSpan.check(number(s.Encoder)), shareSpan.check(number(s.Decoder))
+			p.SMPercent, p.EncoderPercent, p.DecoderPercent = monitor.ShareRange.Check(number(s.SM)), monitor.ShareRange.Check(number(s.Encoder)), monitor.ShareRange.Check(number(s.Decoder))
 		case l.idle:
 			p.SMPercent, p.EncoderPercent, p.DecoderPercent = zero, zero, zero
 		default:

@@ -263,7 +263,7 @@ func (r *round) suspect(err error) {
 // a slip, and is asked again soon.
 func (r *round) give(id monitor.ReadingID, v monitor.Reading) {
 	r.answered = true
-	v = spans[id].check(v)
+	v = id.Range().Check(v)
 	if id == monitor.UtilizationPercent {
 		load, ok := v.Float()
 		r.calm = ok && load == 0

@@ -46,7 +46,7 @@ func memory(r *round) {
 // plausibleMemory says whether m can be true: a driver that has no answer gives
 // zeros, or all ones.
 func plausibleMemory(m nvml.Memory) bool {
-	return m.Total != 0 && m.Total < uint64(memorySpan.high) && m.Used <= m.Total && m.Free <= m.Total && m.Reserved <= m.Total
+	return m.Total != 0 && m.Total < uint64(monitor.MemoryRange.High) && m.Used <= m.Total && m.Free <= m.Total && m.Reserved <= m.Total
 }
 
 // memoryReadings are the readings of memoryIDs.

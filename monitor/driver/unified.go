@@ -58,7 +58,7 @@ func (r *round) unifiedMemory() bool {
 		for i := range r.procs.list {
 			sum.Add(r.procs.list[i].GPUMemoryBytes)
 		}
-		used = usable(r.memTotal).check(sum.Reading())
+		used = usable(r.memTotal).Check(sum.Reading())
 	} else {
 		r.note(r.procs.st.Reason, r.procs.err)
 	}

@@ -1,10 +1,7 @@
 package live
 
 import (
-	"errors"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"nvtop-lite/internal/ansi"
@@ -33,7 +30,7 @@ type player interface {
 
 // replay shows a recording. The driver process reads nothing; it is there for the
 // terminal of a screen that is killed.
-func replay(o Options) (err error) {
+func replay(o Options) error {
 	runtime.GOMAXPROCS(2) // one draws, one reads
 	defer o.Player.Close()
 	crash := newCrash()
@@ -53,13 +50,6 @@ func replay(o Options) (err error) {
 		}
 	case <-time.After(firstWait):
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			trace := fmt.Appendf(nil, "panic: %v\n\n%s", p, debug.Stack())
-			u.term.Close()
-			err = errors.New(save(trace))
-		}
-	}()
 	return u.run(crash.redirect)
 }
 
@@ -84,6 +74,7 @@ func (u *ui) takeFrame(f record.Frame) error {
 		// Afterwards the keys alone decide; a frame may be older than the last of them.
 		r.Paused, r.Speed = st.Paused, st.Speed
 	}
+	r.BrokenMore = st.Broken >= record.MaxBroken
 	r.AtEnd, r.Seeking, r.Broken, r.First, r.Last = st.AtEnd, st.Seeking, st.Broken, st.First, st.Last
 	if f.Again {
 		return nil
@@ -222,6 +213,7 @@ func (u *ui) jump() {
 		r.JumpError = err.Error()
 		return
 	}
+	u.view.Notice = ""
 	switch {
 	case to.Before(r.First):
 		u.notice("the recording begins here")

@@ -307,3 +307,25 @@ func (l launcher) command(args []string) []string {
 	}
 	return nil
 }
+
+// commandLine joins arguments as a shell would take them: one with blanks or
+// without anything stands in quotes, so that it stays one.
+func commandLine(args []string) string {
+	var b strings.Builder
+	for i, arg := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch {
+		case arg != "" && !strings.ContainsAny(arg, " \t\n"):
+			b.WriteString(arg)
+		case !strings.Contains(arg, "'"):
+			b.WriteString("'" + arg + "'")
+		case !strings.Contains(arg, `"`):
+			b.WriteString(`"` + arg + `"`)
+		default:
+			b.WriteString("'" + strings.ReplaceAll(arg, "'", `'\''`) + "'")
+		}
+	}
+	return b.String()
+}

@@ -3,6 +3,8 @@ package process
 import (
 	"strings"
 	"testing"
+
+	"nvtop-lite/monitor"
 )
 
 func TestNameOf(t *testing.T) {
@@ -75,5 +77,27 @@ func TestNameOf(t *testing.T) {
 		if got := nameOf(args, tt.comm); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.command, got, tt.want)
 		}
+	}
+}
+
+func TestCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"sh", "-c", "while :; do :; done"}, "sh -c 'while :; do :; done'"},
+		{[]string{"a", "", "b"}, "a '' b"},
+		{[]string{"a", "it's two"}, `a "it's two"`},
+		{[]string{"a", `it's "two"`}, `a 'it'\''s "two"'`},
+		{[]string{"a", "it's"}, "a it's"},
+		{[]string{"serve", "--token", "two words", "--password=my long pass", "--port", "1"}, "serve --token 'two words' '--password=my long pass' --port 1"},
+	} {
+		if got := commandLine(c.args); got != c.want {
+			t.Errorf("%q: %s, want %s", c.args, got, c.want)
+		}
+	}
+	secret := monitor.MaskSecrets(commandLine([]string{"serve", "--token", "two words", "--password=my long pass", "--api-key", "", "--port", "1"}))
+	if secret != "serve --token *** '--password=***' --api-key *** --port 1" && secret != "serve --token *** '--password=*** --api-key *** --port 1" {
+		t.Errorf("masked: %s", secret)
 	}
 }

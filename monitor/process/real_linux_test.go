@@ -52,7 +52,7 @@ func TestBusyChild(t *testing.T) {
 	pid := uint32(child.Process.Pid)
 	tab := here()
 	p := fillOne(tab, pid, second)
-	if p.Name.Value != "sh -c" || p.Command.Value != "sh -c while :; do :; done" {
+	if p.Name.Value != "sh -c" || p.Command.Value != "sh -c 'while :; do :; done'" {
 		t.Errorf("%+v %+v", p.Name, p.Command)
 	}
 	if me, err := user.Current(); err == nil && p.User.Value != me.Username && p.User.Value != me.Uid {

@@ -16,7 +16,8 @@ var flushed = []byte{0, 0, 0xff, 0xff}
 
 // examine tells whether the file, which is not empty, can be appended to, whether
 // it is compressed, and what must be written before the next line. It changes
-// only a broken end of a compressed file, and only where no line is in it.
+// only a broken end of a compressed file, and only where no line is in it but
+// one that is to be written again.
 func (w *Writer) examine() (compressed bool, err error) {
 	r := newReader(w.file.Name(), w.file, w.file, nil, func() (int64, error) { return w.size, nil })
 	if w.size < int64(len(gzipHeader)) {
@@ -75,9 +76,10 @@ func (r *Reader) check() error {
 }
 
 // examineEnd finds out how the last gzip member ends. Where a run that was
-// killed left it broken, what is behind its last whole line is cut off, so that
-// an ending makes it whole. In any doubt it stays as it is: a new member can
-// follow it, and is found by readers.
+// killed left it broken, what is behind its last flush is cut off, so that an
+// ending makes it whole: a part of a line, or one line, which is written again.
+// An end that cannot be made whole is an error: behind it, other programs would
+// not find what is written.
 func (w *Writer) examineEnd(r *Reader) error {
 	member, err := r.lastMember(w.size)
 	if err != nil {
@@ -86,7 +88,7 @@ func (w *Writer) examineEnd(r *Reader) error {
 	in := newInput(w.file, nil)
 	in.seek(member)
 	for {
-		rest, err := in.peek(1)
+		rest, err := in.peek(len(gzipHeader))
 		if err != nil {
 			return r.wrap(err)
 		}
@@ -94,27 +96,22 @@ func (w *Writer) examineEnd(r *Reader) error {
 			return nil // the last member is whole
 		}
 		member = in.offset()
-		end, text, crc, whole := w.lastLine(in)
+		if bytes.HasPrefix(gzipHeader, rest) || zeros(in) {
+			return w.truncate(member)
+		}
+		in.seek(member)
+		last, whole := w.lastLine(in)
 		if in.err != nil {
 			return r.wrap(in.err)
 		}
 		if whole {
 			continue
 		}
-		if end == 0 {
-			return nil
+		if last == nil || !w.proven(member, last) {
+			return fmt.Errorf("%s cannot be appended to: its compressed data is cut off or damaged at the end; record to another file, or take what can be read of it: gzip -dc FILE > NEW", r.name)
 		}
-		ending := memberEnd(crc, text)
-		if !w.proven(member, end, ending, text) {
-			return nil
-		}
-		if end < w.size {
-			if err := w.truncate(end); err != nil {
-				return err
-			}
-		}
-		w.ending = ending
-		return nil
+		w.ending, w.again = last.ending, last.line
+		return w.truncate(last.at)
 	}
 }
 
@@ -143,42 +140,77 @@ func (r *Reader) lastMember(size int64) (int64, error) {
 	}
 }
 
+// memberLines is what of a broken gzip member can be made whole.
+type memberLines struct {
+	at     int64  // the offset behind its last flush, or where it begins
+	text   int64  // the size of the lines before that
+	ending []byte // what makes them a whole member; nil where there are none
+	line   []byte // the one line behind them, whose flush is not whole
+}
+
 // lastLine inflates the member at which in stands. If it is whole, in stands
-// behind it. Otherwise end is the offset of the last flush behind a whole line,
-// with the size and the checksum of the text up to there, and 0 where there is
-// none, or where there may be lines behind it.
-func (w *Writer) lastLine(in *input) (end, text int64, crc uint32, whole bool) {
+// behind it. Otherwise it tells what can be made whole of it, nil where that
+// would cost lines.
+func (w *Writer) lastLine(in *input) (last *memberLines, whole bool) {
+	last = &memberLines{at: in.offset()}
 	z, err := gzip.NewReader(in)
 	if err != nil {
-		return 0, 0, 0, false
+		return nil, false
 	}
 	z.Multistream(false)
 	piece := make([]byte, minFill)
-	var allText int64
-	var allCRC uint32
-	lines := false // behind end
+	var text int64
+	var crc uint32
+	var behind []byte // last.at, up to one line
+	more := false     // than that
 	for {
 		n, err := z.Read(piece)
-		allText += int64(n)
-		allCRC = crc32.Update(allCRC, crc32.IEEETable, piece[:n])
-		lines = lines || bytes.IndexByte(piece[:n], '\n') >= 0
+		text += int64(n)
+		crc = crc32.Update(crc, crc32.IEEETable, piece[:n])
 		if err == io.EOF {
-			return 0, 0, 0, true
+			return nil, true
+		}
+		if n > 0 && !more {
+			i := bytes.IndexByte(piece[:n], '\n')
+			more = i >= 0 && i < n-1 || bytes.HasSuffix(behind, []byte{'\n'}) || len(behind) > maxLine
+			behind = append(behind, piece[:n]...)
 		}
 		if err != nil {
 			// More of the stream behind what is broken, or a member that was
 			// ended but has changed since: these are not the work of a kill.
-			if lines || err == gzip.ErrChecksum || contains(in, flushed) {
-				end = 0
+			offset := in.offset()
+			killed := err == io.ErrUnexpectedEOF || zeros(in)
+			in.seek(offset)
+			if more || err == gzip.ErrChecksum || last.text == 0 && !killed || contains(in, flushed) {
+				return nil, false
 			}
-			return end, text, crc, false
+			if bytes.HasSuffix(behind, []byte{'\n'}) {
+				last.line = behind
+			}
+			return last, false
 		}
 		if n > 0 && piece[n-1] == '\n' {
 			var mark [4]byte
 			if _, err := w.file.ReadAt(mark[:], in.offset()-4); err == nil && bytes.Equal(mark[:], flushed) {
-				end, text, crc, lines = in.offset(), allText, allCRC, false
+				last.at, last.text, last.ending = in.offset(), text, memberEnd(crc, text)
+				behind, more = behind[:0], false
 			}
 		}
+	}
+}
+
+// zeros tells whether an input has no byte but zeros, which a machine that loses
+// power leaves.
+func zeros(in *input) bool {
+	for {
+		rest, err := in.peek(1)
+		if err != nil || len(bytes.Trim(rest, "\x00")) > 0 {
+			return false
+		}
+		if len(rest) == 0 {
+			return true
+		}
+		in.r += len(rest)
 	}
 }
 
@@ -196,13 +228,16 @@ func contains(in *input, b []byte) bool {
 	}
 }
 
-// proven tells whether the member that begins and ends at the offsets is whole
-// with the ending.
-func (w *Writer) proven(begin, end int64, ending []byte, text int64) bool {
-	z, err := gzip.NewReader(io.MultiReader(io.NewSectionReader(w.file, begin, end-begin), bytes.NewReader(ending)))
+// proven tells whether the member that begins at an offset is whole with the
+// ending.
+func (w *Writer) proven(begin int64, last *memberLines) bool {
+	if last.at == begin {
+		return true // nothing of it stays
+	}
+	z, err := gzip.NewReader(io.MultiReader(io.NewSectionReader(w.file, begin, last.at-begin), bytes.NewReader(last.ending)))
 	if err != nil {
 		return false
 	}
 	n, err := io.Copy(io.Discard, z)
-	return err == nil && n == text
+	return err == nil && n == last.text
 }

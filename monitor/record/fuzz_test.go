@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -17,6 +18,7 @@ func FuzzReader(f *testing.F) {
 	for _, content := range []string{
 		"", "\n", "x", l[0], text[:len(text)-9], l[0] + l[1][:50] + l[2], l[0] + "\x1f\x8b\x08\x00\n" + l[1],
 		zipped(text), killed(text), cut(zipped(text), 30), killed(text[:700]) + zipped(l[2]), zipped(l[0]) + "\x1f\x8b\x08\x00" + zipped(l[2]),
+		zipped(l[0]) + "garbage" + zipped(l[2]), flushedLines(l[:2]) + string(gzipHeader), cut(flushedLines(l), 14),
 		string(gzipHeader), strings.Repeat(string(gzipHeader), 50), flushedLines(l), zipped(strings.Repeat("x", 1<<20)), zipped(text) + strings.Repeat("\x00", 1000),
 		`{"schema":"nvtop-lite/9"}` + "\n", strings.Repeat("[", 10000),
 	} {
@@ -44,6 +46,8 @@ func FuzzReader(f *testing.F) {
 		}
 		if broken, numbers := r.Broken(); broken < len(numbers) || len(numbers) > maxNumbers {
 			t.Errorf("%d broken lines %v", broken, numbers)
+		} else if r.Damaged() > broken || r.Damaged() > 0 && !r.lines.gzip {
+			t.Errorf("%d damages, %d broken", r.Damaged(), broken)
 		}
 		if !failed {
 			s, err := r.Last()
@@ -73,6 +77,9 @@ func FuzzReader(f *testing.F) {
 				if err == io.EOF && got != count {
 					t.Errorf("%d snapshots through a pipe, %d without", got, count)
 				}
+				if err == io.EOF && piped.Damaged() != r.Damaged() {
+					t.Errorf("%d damages through a pipe, %d without", piped.Damaged(), r.Damaged())
+				}
 				break
 			}
 			got++
@@ -93,6 +100,25 @@ func FuzzReader(f *testing.F) {
 		all, err := readAll(open(t, path))
 		if err == nil && (len(all) != count+1 || all[count] != 3) {
 			t.Errorf("after appending: %v, %d before", all, count)
+		}
+		if w.z == nil {
+			return
+		}
+		// Others read it to its end from a member that they can read.
+		grown := open(t, path)
+		if err := grown.lines.look(); err != nil {
+			t.Fatal(err)
+		}
+		member, err := grown.lastMember(w.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(io.NewSectionReader(grown.file, member, w.Size()-member))
+		if err == nil {
+			_, err = io.Copy(io.Discard, z)
+		}
+		if err != nil {
+			t.Errorf("after appending, the last member: %v", err)
 		}
 	})
 }

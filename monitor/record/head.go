@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"nvtop-lite/internal/json"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/report"
 )
@@ -104,9 +103,9 @@ func inspect(text []byte) (head, bool, error) {
 	if h, ok := headOf(text); ok {
 		return h, true, nil
 	}
-	s, err := decode(text)
-	if s == nil {
-		return head{}, false, err
+	s, err := report.ParseJSON(text)
+	if err != nil {
+		return head{}, false, schemaError(err)
 	}
 	return headOfSnapshot(s), true, nil
 }
@@ -115,17 +114,12 @@ func headOfSnapshot(s *monitor.Snapshot) head {
 	return head{time: s.Time, steady: s.Steady, interval: s.Interval}
 }
 
-// decode returns the snapshot in a line, nil where it holds none, and a
-// *report.SchemaError only for a whole object: what is left of a damaged line
-// may name any schema.
-func decode(text []byte) (*monitor.Snapshot, error) {
-	s, err := report.ParseJSON(text)
-	if err == nil {
-		return s, nil
-	}
+// schemaError returns what ParseJSON says of an object of another schema, nil for
+// any other error.
+func schemaError(err error) error {
 	var other *report.SchemaError
-	if errors.As(err, &other) && json.Unmarshal(text, new(struct{})) == nil {
-		return nil, other
+	if errors.As(err, &other) {
+		return other
 	}
-	return nil, nil
+	return nil
 }

@@ -37,6 +37,8 @@ type line struct {
 	at      position
 	number  int64 // from 1; 0 after seeking, where it is not known
 	partial bool  // the file ends within it
+	// damage: it is none, but stands for compressed data that cannot be read.
+	damage bool
 }
 
 // lines splits a file into lines. Blank ones are passed over.
@@ -61,11 +63,13 @@ type lines struct {
 	start    position
 	long     bool // what was read of the present line was dropped
 
-	from  int64 // where the bytes of the last piece of text begin
-	good  int64 // the same for the last piece in which a whole line ended
-	ended bool
-	given bool // the unfinished last line was returned
-	lost  bool // the present line, or what followed, is within a broken member
+	from   int64 // where the bytes of the last piece of text begin
+	good   int64 // the same for the last piece in which a whole line ended
+	behind int64 // where the bytes of the last piece end, if a line ends with it
+	ended  bool
+	given  bool     // the unfinished last line was returned
+	lost   bool     // there was compressed data that cannot be read
+	lostAt position // of that
 }
 
 func newLines(in *input, size func() (int64, error)) *lines {
@@ -98,7 +102,7 @@ func (l *lines) goTo(p position, number int64) {
 	}
 	l.start = p
 	l.numbered, l.number = number > 0, number-1
-	l.from, l.good = p.entry, p.entry
+	l.from, l.good, l.behind = p.entry, p.entry, -1
 	l.ended, l.given = false, false
 }
 
@@ -130,12 +134,11 @@ func (l *lines) next() (line, error) {
 		if l.long || l.w-l.r > maxLine {
 			l.drop()
 		}
-		at := l.start
 		err := l.fill()
 		if l.lost {
 			l.lost = false
 			l.ended = err == io.EOF
-			return l.count(line{at: at}), nil
+			return l.count(line{at: l.lostAt, damage: true}), nil
 		}
 		if err == io.EOF {
 			return l.end()
@@ -256,7 +259,7 @@ func (l *lines) fill() error {
 	}
 	if failure := l.failure; failure != nil {
 		l.failure = nil
-		return l.recover(l.entry, failure)
+		return l.recover(position{l.entry, l.produced}, failure)
 	}
 	if !l.open {
 		entry := l.in.offset()
@@ -268,7 +271,8 @@ func (l *lines) fill() error {
 			return err
 		}
 		if err != nil {
-			return l.recover(entry, err)
+			l.behind = -1
+			return l.recover(position{entry, 0}, err)
 		}
 		l.z.Multistream(false)
 		l.begin(entry)
@@ -276,6 +280,9 @@ func (l *lines) fill() error {
 	l.from = l.in.offset()
 	n, err := l.z.Read(l.buf[l.w:])
 	l.produced += int64(n)
+	if n > 0 && l.buf[l.w+n-1] == '\n' {
+		l.behind = l.in.offset()
+	}
 	if skipped := min(int64(n), l.skip); skipped > 0 {
 		copy(l.buf[l.w:], l.buf[l.w+int(skipped):l.w+n])
 		l.skip -= skipped
@@ -301,7 +308,7 @@ func (l *lines) begin(entry int64) {
 		l.skip = 0
 	}
 	l.entry = entry
-	l.good = entry
+	l.good, l.behind = entry, -1
 	if l.r == l.w && !l.long && l.skip == 0 {
 		l.start = position{entry, 0}
 	}
@@ -318,21 +325,21 @@ func (l *lines) makeRoom() {
 	l.r, l.w = 0, len(held)
 }
 
-// recover goes to the next member after the one at entry, which cannot be read
-// on. Without one the file ends here if its bytes do: a run that was killed
-// leaves such a member, and so does one that goes on. What follows may have been
-// inflated as a part of the broken one, up to the end of the file; so it is
-// looked for behind the last line that was whole.
-func (l *lines) recover(entry int64, failure error) error {
+// recover goes to the next member after the place at which reading fails. Without
+// one the file ends here if its bytes do: a run that was killed leaves such a
+// member, and so does one that goes on. What follows may have been inflated as a
+// part of the broken one, up to the end of the file; so it is looked for behind
+// the last line that was whole. Nothing is lost where it follows right there.
+func (l *lines) recover(at position, failure error) error {
 	l.open = false
-	next, _, err := l.nextEntry(max(l.good, entry+1), math.MaxInt64)
+	next, _, err := l.nextEntry(max(l.good, at.entry+1), math.MaxInt64)
 	if err != nil {
 		return err
 	}
 	if next < 0 && failure == io.ErrUnexpectedEOF {
 		return io.EOF
 	}
-	l.lost = next < 0 || failure == gzip.ErrChecksum || l.long || len(bytes.TrimSpace(l.buf[l.r:l.w])) > 0
+	l.lost, l.lostAt = next < 0 || next != l.behind, at
 	l.r, l.w, l.scanned, l.long = 0, 0, 0, false
 	if next < 0 {
 		return io.EOF

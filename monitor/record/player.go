@@ -18,8 +18,10 @@ const (
 	patience   = 250 * time.Millisecond // for a search, before it is said that there is one, or a newer wish ends it
 	maxElapsed = time.Hour
 	stoppedFor = 2 * time.Second // by which a look comes too late only where the program was stopped
-	maxPlaces  = 10000           // of broken lines that are remembered
 )
+
+// MaxBroken is how many broken lines a Player counts.
+const MaxBroken = 10000
 
 // PlayOptions say how a recording is played.
 type PlayOptions struct {
@@ -40,7 +42,7 @@ type Frame struct {
 	Before  []*monitor.Snapshot // oldest first, up to PlayOptions.History of them, and no more than some 64 MiB of text
 	Skipped []*monitor.Snapshot // between Before, or the Snapshot of the last frame, and this one: not shown one by one; bounded as Before
 	State   State
-	Err     error // the recording cannot be read on: the last frame
+	Err     error // the recording cannot be read on: the last frame, in the place of one that was not taken
 }
 
 // State is where a Player stands.
@@ -49,7 +51,7 @@ type State struct {
 	Speed          float64
 	AtStart, AtEnd bool          // Snapshot is the first, or the last for now
 	Seeking        bool          // another one is being looked for
-	Broken         int           // lines that were passed over so far
+	Broken         int           // lines that were passed over so far, and damages, up to MaxBroken
 	Missing        time.Duration // how long before Snapshot nothing was recorded; 0 when there is no gap
 	First, Last    time.Time     // of the recording, as far as is known
 }
@@ -84,6 +86,7 @@ type Player struct {
 	since     time.Time     // when the present search began, or reading for a frame
 	announced bool          // that there is a search
 	broken    map[position]struct{}
+	sound     position // of the last line of peek that was not broken
 }
 
 // wish is where to go: first to base, then by a time, then by steps.
@@ -374,7 +377,7 @@ func (p *Player) peek() (*item, error) {
 			}
 			if s == nil {
 				if !found.partial {
-					p.pass(found.at)
+					p.pass(&found)
 				}
 				continue
 			}
@@ -382,14 +385,23 @@ func (p *Player) peek() (*item, error) {
 		}
 		it.head, it.text, it.next = h, found.text, p.r.lines.start
 		p.peeked = it
+		p.sound = it.at
 	}
 	return p.peeked, nil
 }
 
-// pass counts a line that is no snapshot, once.
-func (p *Player) pass(at position) {
-	if len(p.broken) < maxPlaces {
-		p.broken[at] = struct{}{}
+// pass counts a line that is no snapshot, once, and a damage instead of the
+// lines that came of it, as Reader.Broken does.
+func (p *Player) pass(l *line) {
+	if l.damage {
+		for at := range p.broken {
+			if at.entry == l.at.entry && p.sound.before(at) {
+				delete(p.broken, at)
+			}
+		}
+	}
+	if len(p.broken) < MaxBroken {
+		p.broken[l.at] = struct{}{}
 	}
 	p.state.Broken = len(p.broken)
 }
@@ -404,7 +416,7 @@ func (p *Player) decode(it *item) (*monitor.Snapshot, error) {
 		}
 	}
 	if s == nil {
-		p.pass(it.at)
+		p.pass(&line{at: it.at})
 		return nil, nil
 	}
 	return p.o.Choose(s), nil
@@ -642,7 +654,7 @@ func (p *Player) show(place position, steps int) error {
 			return err
 		}
 		if s == nil {
-			p.pass(at)
+			p.pass(&found)
 			continue
 		}
 		items = append(items, item{head: headOfSnapshot(s), at: at, next: p.r.lines.start})

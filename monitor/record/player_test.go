@@ -339,11 +339,15 @@ func TestPlayGrows(t *testing.T) {
 // TestSeekOverAGap: going on by less than a gap goes over it, and back again.
 func TestSeekOverAGap(t *testing.T) {
 	l := []string{lineOf(snapshot(0, 1)), lineOf(snapshot(1, 1)), lineOf(snapshot(1000, 1)), lineOf(snapshot(1001, 1))}
-	p := Play(open(t, write(t, "x", join(l))), PlayOptions{At: snapshot(1, 0).Time, History: 1})
+	p := Play(open(t, write(t, "x", join(l))), PlayOptions{History: 1})
 	defer p.Close()
 	p.Step(0)
 	f := show(t, p)
 	for !f.State.Paused {
+		f = show(t, p)
+	}
+	p.SeekTo(snapshot(1, 0).Time)
+	for number(f.Snapshot) != 1 {
 		f = show(t, p)
 	}
 	p.SeekBy(10 * time.Second)
@@ -519,5 +523,23 @@ func TestClockSetBack(t *testing.T) {
 			}
 		}
 		p.Close()
+	}
+}
+
+// TestPlayDamaged: a damage is counted once, however often it is passed.
+func TestPlayDamaged(t *testing.T) {
+	l := recording(6)
+	p := Play(open(t, write(t, "x", zipped(join(l[:3]))+strings.Repeat("garbage", 100)+zipped(join(l[3:])))), PlayOptions{})
+	defer p.Close()
+	p.Step(0)
+	for !show(t, p).State.Paused {
+	}
+	for range 3 {
+		p.Home()
+		show(t, p)
+		p.Step(5)
+		if f := show(t, p); number(f.Snapshot) != 5 || f.State.Broken != 1 {
+			t.Errorf("at %d, %d broken", number(f.Snapshot), f.State.Broken)
+		}
 	}
 }

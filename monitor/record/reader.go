@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/report"
 )
 
 // maxNumbers is how many numbers of broken lines are kept.
@@ -25,6 +26,11 @@ type Reader struct {
 	seen    bool // Next has returned a snapshot
 	broken  int
 	numbers []int64
+	sound   int      // broken, when Next met the last snapshot or the present entry
+	entry   int64    // of the last line that Next met
+	damaged int      // how many of broken are damages
+	damage  position // the last of them
+	refused error    // the first reason why what begins like a snapshot is none
 }
 
 // Open opens the recording at path; "-" is standard input. A Reader of a
@@ -85,12 +91,30 @@ func (r *Reader) Next() (*monitor.Snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
+		if found.at.entry != r.entry {
+			r.entry, r.sound = found.at.entry, r.broken
+		}
 		if s != nil {
 			r.seen = true
+			r.sound = r.broken
 			return s, nil
 		}
 		if found.partial {
 			continue // it is counted as long as it is unfinished
+		}
+		if found.damage {
+			if r.damaged > 0 && found.at == r.damage {
+				continue // met again, since the file has grown behind it
+			}
+			r.damage = found.at
+			r.damaged++
+			if r.broken > r.sound {
+				// They came of the damage, which takes the place of the first.
+				r.broken = r.sound + 1
+				n := min(len(r.numbers), r.broken)
+				r.numbers = r.numbers[:n:n] // the caller may have them
+				continue
+			}
 		}
 		r.broken++
 		if found.number > 0 && len(r.numbers) < maxNumbers {
@@ -99,8 +123,15 @@ func (r *Reader) Next() (*monitor.Snapshot, error) {
 	}
 }
 
+// Damaged returns how many stretches of compressed data Next has passed over
+// because they cannot be read: each a member of the file from where it is damaged,
+// or bytes between two members. How many snapshots were in them is not known.
+// Broken counts each of them as one line.
+func (r *Reader) Damaged() int { return r.damaged }
+
 // Broken returns how many lines Next has passed over, and the numbers of the
-// first few. A last line that is not finished counts while it is so.
+// first few. A last line that is not finished counts while it is so. Lines that
+// come of damaged compressed data, behind its last snapshot, count as one.
 func (r *Reader) Broken() (count int, first []int64) {
 	if r.lines.unfinished() {
 		first = r.numbers
@@ -117,14 +148,22 @@ func (r *Reader) decode(found *line) (*monitor.Snapshot, error) {
 	if found.text == nil {
 		return nil, nil
 	}
-	s, err := decode(found.text)
-	if err != nil {
-		return nil, r.refuse(found, err)
+	s, err := report.ParseJSON(found.text)
+	if err == nil {
+		if found.partial {
+			r.lines.accept()
+		}
+		return s, nil
 	}
-	if s != nil && found.partial {
-		r.lines.accept()
+	if other := schemaError(err); other != nil {
+		return nil, r.refuse(found, other)
 	}
-	return s, nil
+	if r.refused == nil && !r.seen && !found.partial && found.number > 0 {
+		if _, ok := headOf(found.text); ok {
+			r.refused = fmt.Errorf("line %d: %w", found.number, err)
+		}
+	}
+	return nil, nil
 }
 
 // refuse says where another schema stands.
@@ -139,6 +178,16 @@ func (r *Reader) refuse(found *line, other error) error {
 func (r *Reader) nothing() error {
 	if r.lines.numbered && r.lines.number == 0 && !r.lines.unfinished() {
 		return fmt.Errorf("%s is empty", r.name)
+	}
+	if r.refused != nil && r.lines.numbered {
+		n := r.lines.number
+		if r.lines.unfinished() {
+			n++
+		}
+		if n == 1 {
+			return fmt.Errorf("%s: its only line cannot be read; %w", r.name, r.refused)
+		}
+		return fmt.Errorf("%s: none of its %d lines can be read; %w", r.name, n, r.refused)
 	}
 	return fmt.Errorf("%s is no recording: there is no snapshot in it", r.name)
 }

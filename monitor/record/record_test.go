@@ -185,7 +185,9 @@ func TestRead(t *testing.T) {
 		{"killed within a line, then another run", killed(join(l[:2], l[2][:99])) + zipped(join(l[3:])), []int{0, 1, 3, 4, 5}, 1, []int64{3}},
 		{"no checksum", cut(zipped(text), 8), upTo(6), 0, nil},
 		{"half a header behind", zipped(text) + "\x1f\x8b\x08\x00", upTo(6), 0, nil},
-		{"half a header, then another run", zipped(join(l[:3])) + "\x1f\x8b\x08" + zipped(join(l[3:])), upTo(6), 0, nil},
+		{"half a header, then another run", zipped(join(l[:3])) + "\x1f\x8b\x08" + zipped(join(l[3:])), upTo(6), 1, []int64{4}},
+		{"other bytes between", zipped(join(l[:3])) + strings.Repeat("garbage", 100) + zipped(join(l[3:])), upTo(6), 1, []int64{4}},
+		{"other bytes between, twice", zipped(join(l[:2])) + "x" + zipped(join(l[2:4])) + strings.Repeat("\x00", 100) + zipped(join(l[4:])), upTo(6), 2, []int64{3, 6}},
 		{"wrong checksum", string(damaged), upTo(6), 1, []int64{7}},
 		{"other bytes behind", zipped(text) + strings.Repeat("garbage", 100), upTo(6), 1, []int64{7}},
 	} {
@@ -223,6 +225,78 @@ func TestRead(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDamagedMembers: what a member lost is told, as one damage, whatever the
+// inflater made of it; a run that was killed is none.
+func TestDamagedMembers(t *testing.T) {
+	l := recording(200)
+	a, b := zipped(join(l[:100])), zipped(join(l[100:]))
+	random := rand.New(rand.NewPCG(1, 3))
+	spoil := func(s string) string {
+		p := []byte(s)
+		for i := range 100 {
+			p[len(p)/2+i] = byte(random.IntN(256))
+		}
+		return string(p)
+	}
+	garbage := strings.Repeat("garbage", 1000)
+	for range 20 {
+		for _, tt := range []struct {
+			name, content string
+			damaged       int
+		}{
+			{"none", a + b, 0},
+			{"killed", killed(join(l[:100])), 0},
+			{"killed, then another run", killed(join(l[:100])) + b, 0},
+			{"killed within a line, then another run", killed(join(l[:99], l[99][:50])) + b, 1},
+			{"one", spoil(a), 1},
+			{"the first", spoil(a) + b, 1},
+			{"the last", a + spoil(b), 1},
+			{"both", spoil(a) + spoil(b), 2},
+			{"between", a + garbage + b, 1},
+			{"between and behind", a + garbage + b + garbage, 2},
+			{"the first and between", spoil(a) + garbage + b, 1},
+			{"between and the last", a + garbage + spoil(b), 2},
+		} {
+			r := open(t, write(t, "x", tt.content))
+			got, err := readAll(r)
+			broken, numbers := r.Broken()
+			if err != nil || r.Damaged() != tt.damaged || broken < tt.damaged || len(numbers) != min(broken, maxNumbers) {
+				t.Errorf("%s: %d damages, want %d; %d broken lines %v; %d lines; error %v", tt.name, r.Damaged(), tt.damaged, broken, numbers, len(got), err)
+			}
+			if broken != tt.damaged {
+				t.Logf("%s: %d broken lines, %d damages", tt.name, broken, tt.damaged)
+			}
+			piped := newReader("x", nil, nil, strings.NewReader(tt.content), nil)
+			readAll(piped)
+			if n, _ := piped.Broken(); n != broken || piped.Damaged() != tt.damaged {
+				t.Errorf("%s: %d broken lines and %d damages through a pipe, %d and %d without", tt.name, n, piped.Damaged(), broken, tt.damaged)
+			}
+		}
+	}
+}
+
+// TestDamageIsToldOnce: also where the file grows behind it.
+func TestDamageIsToldOnce(t *testing.T) {
+	l := recording(6)
+	path := write(t, "x", zipped(join(l[:2]))+strings.Repeat("garbage", 100))
+	r := open(t, path)
+	for n, more := range []string{"", "more garbage", zipped(l[2]), zipped(l[3])} {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString(more)
+		f.Close()
+		got, err := readAll(r)
+		if want := []([]int){{0, 1}, nil, {2}, {3}}[n]; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("read %v, want %v, error %v", got, want, err)
+		}
+		if broken, _ := r.Broken(); broken != 1 || r.Damaged() != 1 {
+			t.Errorf("%d broken lines, %d damages", broken, r.Damaged())
+		}
 	}
 }
 
@@ -290,6 +364,23 @@ func TestRefused(t *testing.T) {
 			var other *report.SchemaError
 			if errors.As(err, &other) != (tt.schema != "") || other != nil && other.Schema != tt.schema {
 				t.Errorf("%.60q: schema %v", tt.content, other)
+			}
+		}
+	}
+	for _, tt := range []struct{ content, want string }{
+		{strings.Replace(l[0], `"interval_seconds":1`, `"interval_seconds":1e999`, 1), "FILE: its only line cannot be read; line 1: byte "},
+		{strings.ReplaceAll(join("x\n", l), `"interval_seconds":1`, `"interval_seconds":1e999`), "FILE: none of its 4 lines can be read; line 2: byte "},
+		{zipped(strings.ReplaceAll(join(l), `"interval_seconds":1`, `"interval_seconds":1e999`) + l[0][:100]), "FILE: none of its 4 lines can be read; line 1: byte "},
+	} {
+		path := write(t, "x", tt.content)
+		r := open(t, path)
+		_, err := readAll(r)
+		_, lastErr := open(t, path).Last()
+		_, _, spanErr := r.Span()
+		f := <-Play(open(t, path), PlayOptions{}).Frames()
+		for _, err := range []error{err, lastErr, spanErr, f.Err} {
+			if err == nil || !strings.HasPrefix(err.Error(), strings.ReplaceAll(tt.want, "FILE", path)) {
+				t.Errorf("%v, want %s", err, tt.want)
 			}
 		}
 	}

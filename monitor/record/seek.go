@@ -143,27 +143,27 @@ func (r *Reader) before(p position, n int) ([]position, error) {
 			}
 			entry = p.entry
 		}
-		// A ring: its oldest place is at next once it is full.
-		var ring []position
-		next, text := 0, int64(0)
+		var places []position
+		var lengths []int64
+		text, enough := int64(0), false
 		err := r.walk(position{entry, 0}, func(found *line, h head) bool {
 			if !found.at.before(p) {
 				return false
 			}
+			places, lengths = append(places, found.at), append(lengths, int64(len(found.text)))
 			text += int64(len(found.text))
-			if len(ring) < n {
-				ring = append(ring, found.at)
-				return true
+			for len(places) > n || len(places) > 1 && text > maxHistory {
+				enough = true
+				text -= lengths[0]
+				places, lengths = places[1:], lengths[1:]
 			}
-			ring[next] = found.at
-			next = (next + 1) % n
 			return true
 		})
 		if err != nil {
 			return nil, err
 		}
-		if len(ring) == n || entry == 0 || len(ring) > 0 && text > maxHistory {
-			return append(ring[next:len(ring):len(ring)], ring[:next]...), nil
+		if len(places) == n || entry == 0 || enough {
+			return places, nil
 		}
 	}
 }

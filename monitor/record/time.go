@@ -10,7 +10,7 @@ import (
 // the times given, as people type it:
 //
 //	2006-01-02T15:04:05Z   RFC 3339
-//	2006-01-02 15:04[:05]  in loc
+//	2006-01-02 15:04[:05]  in loc; also with a T between
 //	15:04[:05]             the first such moment of the recording, in loc
 //	+1h30m                 after the first snapshot
 //	-5m                    before the last one
@@ -36,9 +36,12 @@ func ParseTime(text string, first, last time.Time, loc *time.Location) (time.Tim
 			return t, nil
 		}
 	}
-	for form, exact := range map[string]time.Duration{"15:04:05": time.Second, "15:04": time.Minute} {
-		if clock, err := time.Parse(form, text); err == nil {
-			return timeOfDay(text, clock, exact, first.In(loc), last.In(loc))
+	for _, form := range []struct {
+		clock string
+		exact time.Duration
+	}{{"15:04:05", time.Second}, {"15:04", time.Minute}} {
+		if clock, err := time.Parse(form.clock, text); err == nil {
+			return timeOfDay(text, clock, form.exact, first.In(loc), last.In(loc))
 		}
 	}
 	return time.Time{}, unknownTime(text)

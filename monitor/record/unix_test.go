@@ -105,6 +105,7 @@ func TestPipe(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
+		r.Close() // or the next writer would not wait for the next reader
 	}
 	go os.WriteFile(path, []byte(join(l)), 0)
 	p := Play(open(t, path), PlayOptions{})

@@ -29,6 +29,7 @@ type Writer struct {
 	regular bool
 	size    int64
 	ending  []byte // of what is in the file, to be written before the next line
+	again   []byte // a line that was in the file, to be written first
 	torn    error  // the end of the file could not be mended
 
 	z     *flate.Writer // nil: plain text
@@ -40,8 +41,10 @@ type Writer struct {
 
 // Create opens the recording at path for appending; "-" is standard output. A
 // new file is compressed if its name ends in .gz, and can be read by its owner
-// alone. A file that is there stays what it is. It is an error when that file is
-// of another schema or no recording, and when another Writer has it.
+// alone. A file that is there stays what it is, and what a killed run left of a
+// line at its end goes. It is an error when that file is of another schema or no
+// recording, when another Writer has it, and when compressed data at its end is
+// broken in another way.
 func Create(path string) (*Writer, error) {
 	if path == "-" {
 		return &Writer{file: os.Stdout}, nil
@@ -90,6 +93,10 @@ func (w *Writer) begin(compress bool) error {
 	}
 	if w.regular {
 		_, err = w.file.Seek(0, io.SeekEnd)
+	}
+	if err == nil && len(w.again) > 0 {
+		err = w.Write(w.again)
+		w.again = nil
 	}
 	return err
 }

@@ -134,8 +134,6 @@ func TestAppendTo(t *testing.T) {
 	five := l[:5]
 	text := join(five)
 	flushes := flushedLines(five)
-	wrong := []byte(zipped(text))
-	wrong[len(wrong)-7] ^= 1
 	for _, tt := range []struct {
 		name, content string
 		want          []int
@@ -155,13 +153,15 @@ func TestAppendTo(t *testing.T) {
 		{"killed within a line", cut(flushes, 30), []int{0, 1, 2, 3, 5}, true, len(flushedLines(l[:4])) - 13},
 		{"zeros behind", cut(flushes, 13) + strings.Repeat("\x00", 500), upTo(6), true, len(flushes) - 13},
 		{"killed in a second run", zipped(join(l[:3])) + cut(flushedLines(l[3:5]), 13), upTo(6), true, 0},
-		{"header alone", string(gzipHeader), []int{5}, false, 10},
+		{"header alone", string(gzipHeader), []int{5}, true, 0},
 		{"half a header", string(gzipHeader[:4]), []int{5}, true, 0},
-		{"half a header behind", flushes + string(gzipHeader[:4]), upTo(6), false, len(flushes) + 4},
-		{"by gzip, cut", cut(zipped(text), 8), upTo(6), false, len(zipped(text)) - 8},
-		{"wrong checksum", string(wrong), upTo(6), false, len(wrong)},
-		{"other bytes behind", flushes + strings.Repeat("x", 100), upTo(6), false, len(flushes) + 100},
-		{"more of it behind other bytes", cut(flushes, 13) + "\xff\xff" + flushes[20:], upTo(6), false, len(flushes) - 13 + len(flushes) - 18},
+		{"half a header behind", flushes + string(gzipHeader[:4]), upTo(6), true, len(flushes)},
+		{"header behind", flushes + string(gzipHeader), upTo(6), true, len(flushes)},
+		{"a member behind that was hardly begun", flushes + flushedLines(l[:1])[:100], upTo(6), true, len(flushes)},
+		{"the same with zeros", flushes + flushedLines(l[:1])[:100] + strings.Repeat("\x00", 500), upTo(6), true, len(flushes)},
+		{"zeros behind the end", flushes + strings.Repeat("\x00", 5000), upTo(6), true, len(flushes)},
+		{"killed within the last line's flush", cut(flushes, 14), upTo(6), true, len(flushedLines(l[:4])) - 13},
+		{"killed within the first line's flush", cut(flushedLines(l[:1]), 14), []int{0, 5}, true, 0},
 		{"lines behind the last flush", killed(join(l[:1])) + zipped("")[10:12] + "x", []int{0, 5}, true, len(killed(join(l[:1])))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -193,14 +193,35 @@ func TestAppendTo(t *testing.T) {
 }
 
 // TestAppendToCut: wherever a compressed recording was cut, no line that was
-// there is lost.
+// there is lost, and gzip finds nothing wrong afterwards. Where that cannot be, as
+// where gzip itself compressed more than a line at once, it is refused.
 func TestAppendToCut(t *testing.T) {
 	l := recording(5)
 	for name, text := range map[string]string{"flushed": flushedLines(l[:2]) + flushedLines(l[2:4]), "at once": zipped(join(l[:2])) + zipped(join(l[2:4]))} {
-		for n := 0; n < len(text); n += 37 {
+		step := 11
+		if name == "flushed" {
+			// Within the flush of the last line each byte counts.
+			step = 7
+		}
+		for n := 0; n < len(text); n += step {
+			if name == "flushed" && n > len(text)-40 {
+				step = 1
+			}
 			path := write(t, "x.gz", text[:n])
 			before, _ := readAll(open(t, path))
+			if w, err := Create(path); err == nil {
+				w.Close()
+			} else if name == "flushed" || !strings.Contains(err.Error(), "cut off or damaged") {
+				t.Errorf("%s, cut after %d: %v", name, n, err)
+				continue
+			} else {
+				if content(t, path) != text[:n] {
+					t.Errorf("%s, cut after %d: refused, and changed", name, n)
+				}
+				continue
+			}
 			record(t, path, l[4:])
+			unzipped(t, path)
 			if got, err := readAll(open(t, path)); err != nil || !reflect.DeepEqual(got, append(before, 4)) {
 				t.Errorf("%s, cut after %d: read %v before, then %v, error %v", name, n, before, got, err)
 			}
@@ -212,7 +233,18 @@ func TestAppendToCut(t *testing.T) {
 func TestAppendRefused(t *testing.T) {
 	l := recording(1)
 	newer := strings.Replace(l[0], "nvtop-lite/1", "nvtop-lite/9", 1)
+	five := recording(5)
+	flushes := flushedLines(five)
+	wrong := []byte(zipped(join(five)))
+	wrong[len(wrong)-7] ^= 1
+	const broken = "FILE cannot be appended to: its compressed data is cut off or damaged at the end; record to another file, or take what can be read of it: gzip -dc FILE > NEW"
 	for _, tt := range []struct{ content, want string }{
+		{cut(zipped(join(five)), 8), broken},
+		{cut(zipped(join(five)), 30), broken},
+		{flushes + cut(zipped(join(five)), 30), broken},
+		{string(wrong), broken},
+		{flushes + strings.Repeat("x", 100), broken},
+		{cut(flushes, 13) + "\xff\xff" + flushes[20:], broken},
 		{newer, `FILE, line 1: schema "nvtop-lite/9" is not known`},
 		{zipped(newer), `FILE, line 1: schema "nvtop-lite/9" is not known`},
 		{"x\n" + newer + l[0], `FILE, line 2: schema "nvtop-lite/9" is not known`},
@@ -222,7 +254,7 @@ func TestAppendRefused(t *testing.T) {
 		{"\x7fELF\x00", "FILE is no recording"},
 	} {
 		path := write(t, "x", tt.content)
-		if w, err := Create(path); err == nil || !strings.HasPrefix(err.Error(), strings.ReplaceAll(tt.want, "FILE", path)) {
+		if w, err := Create(path); err == nil || !strings.HasPrefix(err.Error(), strings.Replace(tt.want, "FILE", path, 1)) {
 			t.Errorf("%.40q: %v %v, want %s", tt.content, w, err, tt.want)
 		}
 		if content(t, path) != tt.content {
@@ -309,7 +341,7 @@ func TestFailedWrite(t *testing.T) {
 				want = append(want, i)
 				continue
 			}
-			// What a full disk does: a part gets there.
+			// Nothing gets there; TestFullDisk is about a part that does.
 			good := w.file
 			w.file = failingFile(t, path)
 			if err := w.Write([]byte(line)); err == nil {

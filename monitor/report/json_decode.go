@@ -17,12 +17,12 @@ import (
 // What a snapshot may hold at most. A few bytes of a line may stand for much
 // memory.
 const (
-	maxGPUs      = 2048   // with MIG instances
-	maxProcesses = 65536  // of all GPUs together
-	maxItems     = 4096   // of any other list
-	maxDepth     = 64     // of values whose keys are not known here
-	maxSeconds   = 9e9    // of an age or an interval; in ns it fits into 64 bits
-	maxNotes     = 100000 // reasons, errors, ages and provenances in all
+	maxGPUs      = 2048    // with MIG instances
+	maxProcesses = 65536   // of all GPUs together
+	maxItems     = 1 << 17 // of all lists together
+	maxDepth     = 64      // of values whose keys are not known here
+	maxSeconds   = 9e9     // of an age or an interval; in ns it fits into 64 bits
+	maxNotes     = 100000  // reasons, errors, ages and provenances in all
 )
 
 // SchemaError is what ParseJSON says of an object of another schema.
@@ -44,11 +44,16 @@ func ParseJSON(line []byte) (*monitor.Snapshot, error) {
 	p := parser{b: line}
 	s := new(monitor.Snapshot)
 	var schema, when, steady bool
+	var other *SchemaError
 	p.object(func(key []byte) {
+		if other != nil {
+			p.skip() // it means something else there
+			return
+		}
 		switch string(key) {
 		case "schema":
 			if word := p.text(); word != Schema && p.err == nil {
-				p.err = &SchemaError{word}
+				other = &SchemaError{word}
 			}
 			schema = true
 		case "time":
@@ -79,6 +84,8 @@ func ParseJSON(line []byte) (*monitor.Snapshot, error) {
 		switch {
 		case p.i < len(p.b):
 			p.fail("more behind the object")
+		case other != nil:
+			return nil, other
 		case !schema:
 			return nil, errors.New("no schema in it")
 		case !when:
@@ -141,6 +148,7 @@ type parser struct {
 	gpuCount  int
 	processes int
 	noteCount int
+	items     int
 }
 
 func (p *parser) fail(what string) {
@@ -221,14 +229,15 @@ func (p *parser) object(visit func(key []byte)) {
 	}
 }
 
-// list calls visit for every element of a list, at most most of them.
-func (p *parser) list(most int, visit func()) {
+// list calls visit for every element of a list.
+func (p *parser) list(visit func()) {
 	if !p.take('[') {
 		return
 	}
-	for n := 0; p.next(n == 0, ']'); n++ {
-		if n == most {
-			p.fail("a list too long")
+	for first := true; p.next(first, ']'); first = false {
+		// A key may be there many times.
+		if p.items++; p.items > maxItems {
+			p.fail("too long lists")
 			return
 		}
 		visit()
@@ -691,7 +700,7 @@ func (p *parser) readingOf(id monitor.ReadingID) monitor.Reading {
 	case info.Kind == monitor.Mask:
 		var bits uint64
 		var foreign []string
-		p.list(maxItems, func() {
+		p.list(func() {
 			word := p.text()
 			if bit, ok := bitOf(info.Words, word); ok {
 				bits |= bit
@@ -834,7 +843,7 @@ func (p *parser) platform(f *monitor.Platform) {
 		case "emc_mhz":
 			f.EMCMHz = p.reading()
 		case "rails":
-			p.list(maxItems, func() {
+			p.list(func() {
 				var r monitor.Rail
 				p.object(func(key []byte) {
 					switch string(key) {
@@ -851,7 +860,7 @@ func (p *parser) platform(f *monitor.Platform) {
 				f.Rails = append(f.Rails, r)
 			})
 		case "engines":
-			p.list(maxItems, func() {
+			p.list(func() {
 				var e monitor.Engine
 				p.object(func(key []byte) {
 					switch string(key) {
@@ -883,7 +892,7 @@ func (p *parser) platform(f *monitor.Platform) {
 }
 
 func (p *parser) warnings(s *monitor.Snapshot) {
-	p.list(maxItems, func() {
+	p.list(func() {
 		var w monitor.Warning
 		hint := ""
 		p.object(func(key []byte) {
@@ -909,7 +918,7 @@ func (p *parser) warnings(s *monitor.Snapshot) {
 // gpus takes a list of GPUs, or of the instances of one.
 func (p *parser) gpus(instances bool) []monitor.GPU {
 	list := []monitor.GPU{}
-	p.list(maxGPUs, func() {
+	p.list(func() {
 		if p.gpuCount++; p.gpuCount > maxGPUs {
 			p.fail("too many GPUs")
 			return
@@ -965,7 +974,7 @@ func (p *parser) gpu(g *monitor.GPU, instance bool) {
 		case "call_seconds":
 			g.CallSince = p.ago()
 		case "sources":
-			p.list(maxItems, func() { g.Sources = append(g.Sources, p.text()) })
+			p.list(func() { g.Sources = append(g.Sources, p.text()) })
 		case "integrated":
 			g.Integrated = p.bool()
 		case "gpu_instance_id":
@@ -992,13 +1001,13 @@ func (p *parser) gpu(g *monitor.GPU, instance bool) {
 			}
 			g.MIG, g.MIGStatus.Reason = p.gpus(true), monitor.Known
 		case "health":
-			p.list(maxItems, func() { g.Health = append(g.Health, p.finding()) })
+			p.list(func() { g.Health = append(g.Health, p.finding()) })
 		case "processes":
 			if p.null() {
 				break
 			}
 			g.Processes, g.ProcStatus.Reason = []monitor.Process{}, monitor.Known
-			p.list(maxProcesses, func() {
+			p.list(func() {
 				if p.processes++; p.processes > maxProcesses {
 					p.fail("too many processes")
 					return
@@ -1077,7 +1086,7 @@ func (p *parser) listed(st *monitor.Status, visit func()) {
 		return
 	}
 	st.Reason = monitor.Known
-	p.list(maxItems, visit)
+	p.list(visit)
 }
 
 func (p *parser) fan() (f monitor.Fan) {
@@ -1156,7 +1165,7 @@ func (p *parser) process(q *monitor.Process) {
 				q.StartTime = monitor.OfInt(p.time().UnixNano())
 			}
 		case "types":
-			p.list(maxItems, func() {
+			p.list(func() {
 				switch string(p.raw()) {
 				case "compute":
 					q.Types |= monitor.Compute

@@ -127,7 +127,7 @@ func TestJSONThatIsBroken(t *testing.T) {
 		{`null`, "expected '{'"},
 		{`{}`, "no schema"},
 		{`{"schema":"nvtop-lite/1"}`, "no time"},
-		{`{"schema":"nvtop-lite/9","time":7}`, `schema "nvtop-lite/9" is not known to this version`},
+		{`{"schema":"nvtop-lite/9","time":7,"gpus":{}}`, `schema "nvtop-lite/9" is not known to this version`},
 		{`{"schema":7}`, "expected '\"'"},
 		{head, "too early"},
 		{head + `,"gpus":[`, "too early"},
@@ -156,9 +156,12 @@ func TestJSONThatIsBroken(t *testing.T) {
 		{head + `,"x":` + strings.Repeat(`{"a":`, 1<<20), "nested too deeply"},
 		{head + `,"time":"1612-01-01T00:00:00Z"}`, "no time between"},
 		{head + `,"time":"yesterday"}`, "no time between"},
-		{head + `,"gpus":[` + strings.Repeat("{},", 1<<20) + `{}]}`, "too long"},
+		{`{"schema":"nvtop-lite/9","time":7`, "too early"},
+		{head + `,"gpus":[` + strings.Repeat("{},", 1<<20) + `{}]}`, "too many GPUs"},
+		{head + `,"gpus":[{` + strings.Repeat(`"fans":[{}],`, 1<<20) + `"index":0}]}`, "too long lists"},
+		{head + `,` + strings.Repeat(`"warnings":[{}],`, 1<<20) + `"gpus":[]}`, "too long lists"},
 		{head + `,"gpus":[` + strings.Repeat(`{"mig_devices":[{},{}]},`, 1<<10) + `{}]}`, "too many GPUs"},
-		{head + `,"gpus":[{"processes":[` + strings.Repeat("{},", 1<<20) + `{}]}]}`, "too long"},
+		{head + `,"gpus":[{"processes":[` + strings.Repeat("{},", 1<<20) + `{}]}]}`, "too many processes"},
 		{head + `,"gpus":[{"unavailable":{` + strings.Repeat(`"a":"b",`, 1<<20) + `"c":"d"}}]}`, "too many reasons"},
 	} {
 		s, err := ParseJSON([]byte(c.line))
@@ -167,7 +170,7 @@ func TestJSONThatIsBroken(t *testing.T) {
 		}
 	}
 	var other *SchemaError
-	if _, err := ParseJSON([]byte(`{"schema":"nvtop-lite-doctor/1","time":true}`)); !errors.As(err, &other) || other.Schema != "nvtop-lite-doctor/1" {
+	if _, err := ParseJSON([]byte(`{"schema":"nvtop-lite-doctor/1","time":true,"gpus":[7]}`)); !errors.As(err, &other) || other.Schema != "nvtop-lite-doctor/1" {
 		t.Errorf("%v", err)
 	}
 }

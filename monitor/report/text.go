@@ -321,6 +321,21 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", v/86400, v/3600%24)
 }
 
+// Spell returns a time rounded to its two largest units: 31s, 8m57s, 2h14m,
+// 6d03h.
+func Spell(d time.Duration) string {
+	s, m, h := d.Round(time.Second), d.Round(time.Minute), d.Round(time.Hour)
+	switch {
+	case s < time.Minute:
+		return fmt.Sprintf("%ds", max(s, 0)/time.Second)
+	case s < time.Hour:
+		return fmt.Sprintf("%dm%02ds", s/time.Minute, s%time.Minute/time.Second)
+	case m < 24*time.Hour:
+		return fmt.Sprintf("%dh%02dm", m/time.Hour, m%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd%02dh", h/(24*time.Hour), h%(24*time.Hour)/time.Hour)
+}
+
 // note returns what matters most about a GPU: what is wrong, else who uses it,
 // else what is good to know.
 func (t *text) note(g *monitor.GPU) ansi.Cell {

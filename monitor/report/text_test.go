@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -230,5 +231,19 @@ func TestDurations(t *testing.T) {
 	}
 	if Span(-time.Second) != "0s" {
 		t.Error("a start in the future")
+	}
+}
+
+func TestSpell(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 499 * time.Millisecond: "0s", 31 * time.Second: "31s", 59*time.Second + 600*time.Millisecond: "1m00s",
+		108 * time.Second: "1m48s", 537 * time.Second: "8m57s", 3599 * time.Second: "59m59s", 3599*time.Second + 600*time.Millisecond: "1h00m",
+		2*time.Hour + 14*time.Minute + 29*time.Second: "2h14m", time.Hour + 29*time.Second + 700*time.Millisecond: "1h00m",
+		24*time.Hour - 29*time.Second: "1d00h", 24*time.Hour + 59*time.Minute + 59750*time.Millisecond: "1d01h", 147 * time.Hour: "6d03h",
+		math.MaxInt64: "106751d23h",
+	} {
+		if got := Spell(d); got != want {
+			t.Errorf("%d ns is %s, not %s", d, got, want)
+		}
 	}
 }

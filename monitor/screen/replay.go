@@ -19,6 +19,7 @@ type Replay struct {
 	Missing     time.Duration // for how long nothing was recorded before Resumed; 0: no such gap is near
 	Resumed     time.Time     // of the first snapshot after that gap
 	Broken      int           // lines that were passed over
+	BrokenMore  bool          // there may be more of them
 	Failed      string        // why the recording cannot be read on, "" while it can
 
 	Jumping   bool   // a time to jump to is being typed
@@ -107,6 +108,9 @@ func (s *Screen) drawRecorded(r *Replay) {
 	}
 	if r.Broken > 0 {
 		g := s.group(rankBroken, true).int(p.warn, int64(r.Broken), 0)
+		if r.BrokenMore {
+			g.text(p.warn, "+")
+		}
 		if r.Broken == 1 {
 			g.text(p.warn, " broken line")
 		} else {

@@ -140,7 +140,7 @@ type expected struct {
 func TestFiguresAreThoseComputedIndependently(t *testing.T) {
 	for seed := range uint64(6) {
 		snaps := history(seed, 400)
-		s := New(Options{File: "rec.ndjson"})
+		s := New("rec.ndjson")
 		for _, snap := range snaps {
 			s.Add(snap)
 		}

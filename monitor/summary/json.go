@@ -29,8 +29,11 @@ type document struct {
 	Waiting       nanos        `json:"waiting_seconds"`
 	WaitingReason word         `json:"waiting_reason"` // the last; null: it never waited
 	Broken        docBroken    `json:"broken_lines"`
+	Damaged       int          `json:"damaged_parts"` // of compressed data
 	Runs          []*docRun    `json:"runs"`
 	RunsLeft      int64        `json:"runs_left_out"`
+	Overlapping   int          `json:"runs_overlapping"` // with one before them
+	Clock         docClock     `json:"clock_changes"`
 	Gaps          docGaps      `json:"gaps"`
 	GPUs          []*docGPU    `json:"gpus"`
 	GPUsLeft      int          `json:"gpus_left_out"`
@@ -74,6 +77,12 @@ type docGap struct {
 	From    stamp `json:"from"`
 	To      stamp `json:"to"`
 	Seconds nanos `json:"seconds"`
+}
+
+type docClock struct {
+	Count int64     `json:"count"`
+	List  []*docGap `json:"list"` // negative seconds: it was set back
+	Left  int64     `json:"left_out"`
 }
 
 type docGPU struct {
@@ -325,10 +334,11 @@ func (s *Summary) document() *document {
 		Hosts: append([]string{}, s.hosts.list...), HostsLeft: s.hosts.left,
 		Drivers: []*docDriver{}, DriversLeft: s.driversLeft,
 		Waiting: nanos(s.waitingFor), WaitingReason: word(s.waitingReason),
-		Broken: docBroken{s.broken, append([]int64{}, s.brokenLines...)},
-		Runs:   []*docRun{}, RunsLeft: s.runsLeft,
-		Gaps: docGaps{s.gapsCount, nanos(s.gapsPassed), []*docGap{}, s.gapsCount - int64(len(s.gaps))},
-		GPUs: []*docGPU{}, GPUsLeft: len(s.gpusLeft), Processes: []*docProc{},
+		Broken: docBroken{s.broken, append([]int64{}, s.brokenLines...)}, Damaged: s.damaged,
+		Runs: []*docRun{}, RunsLeft: s.runsLeft,
+		Clock: docClock{s.setsCount, []*docGap{}, s.setsCount - int64(len(s.sets))},
+		Gaps:  docGaps{s.gapsCount, nanos(s.gapsPassed), []*docGap{}, s.gapsCount - int64(len(s.gaps))},
+		GPUs:  []*docGPU{}, GPUsLeft: len(s.gpusLeft), Processes: []*docProc{},
 		ProcessesLeft: docLeft{Count: s.processes.left + int64(len(s.processes.refused))},
 	}
 	if s.snapshots > 0 {
@@ -357,6 +367,15 @@ func (s *Summary) document() *document {
 		out.Host = out.Unavailable.text("hostname", &r.host)
 		out.Boot = out.Unavailable.text("boot_id", &r.boot)
 		d.Runs = append(d.Runs, out)
+		for j := range runs[:i] {
+			if r.overlaps(&runs[j]) {
+				d.Overlapping++
+				break
+			}
+		}
+	}
+	for _, c := range s.sets {
+		d.Clock.List = append(d.Clock.List, &docGap{stamp(c.from), stamp(c.to), nanos(c.by)})
 	}
 	for _, g := range s.gaps {
 		d.Gaps.List = append(d.Gaps.List, &docGap{stamp(g.from), stamp(g.to), nanos(g.passed)})
@@ -372,6 +391,20 @@ func (s *Summary) document() *document {
 		d.ProcessesLeft.Peak = &s.processes.leftPeak
 	}
 	return d
+}
+
+// overlaps reports whether two runs, of one machine as far as is known, are of
+// the same time.
+func (r *run) overlaps(other *run) bool {
+	order := func(r *run) (from, to time.Time) {
+		if r.last.Before(r.first) { // the clock was set back
+			return r.last, r.first
+		}
+		return r.first, r.last
+	}
+	from, to := order(r)
+	otherFrom, otherTo := order(other)
+	return !differ(&r.host, &other.host) && !from.After(otherTo) && !otherFrom.After(to)
 }
 
 // places tells where GPUs stand in the output: in the order of appearance, but

@@ -2,7 +2,8 @@
 // the most of what was measured, energy, the time for which something was so,
 // alarms, processes, and what is missing.
 //
-// Time is that of Snapshot.Steady. The time from one snapshot to the next counts
+// Time is that of Snapshot.Steady; where the clock of Snapshot.Time was set
+// meanwhile, that is told. The time from one snapshot to the next counts
 // for what the first of the two says. A gap is where the next came later than
 // twice the interval; it counts for nothing, and so does the time between two
 // runs of the program. What is unknown counts for nothing either and is told with
@@ -30,12 +31,12 @@ const (
 	maxRuns  = 100
 	maxGaps  = 100
 	maxBoots = 4096
+	maxSets  = 100 // of the clock
 )
 
-// Options are what is told of a recording besides its snapshots.
-type Options struct {
-	File string // its name
-}
+// clockSlack is how far the two clocks may go apart from one snapshot to the next
+// without one having been set.
+const clockSlack = int64(2 * time.Second)
 
 // Summary is what the snapshots added so far say. It belongs to one goroutine at
 // a time.
@@ -43,6 +44,7 @@ type Summary struct {
 	file        string
 	broken      int
 	brokenLines []int64
+	damaged     int
 
 	snapshots     int64
 	first, last   time.Time
@@ -58,6 +60,8 @@ type Summary struct {
 	gaps          []gap
 	gapsCount     int64
 	gapsPassed    int64 // ns
+	sets          []clockSet
+	setsCount     int64
 	waiting       bool
 	waitingFor    int64 // ns
 	waitingReason string
@@ -127,10 +131,17 @@ type gap struct {
 	passed   int64 // ns
 }
 
-// New returns a summary of nothing.
-func New(o Options) *Summary {
+// clockSet is where the clock was set.
+type clockSet struct {
+	from, to time.Time // of the snapshots before and behind
+	by       int64     // ns
+}
+
+// New returns the summary of a recording to which nothing was added yet; file is
+// its name.
+func New(file string) *Summary {
 	return &Summary{
-		file: o.File, driver: -1,
+		file: file, driver: -1,
 		boots: map[string]int32{}, gpus: map[string]*gpu{}, gpusLeft: map[uint64]struct{}{},
 		processes: newProcesses(),
 	}
@@ -139,6 +150,9 @@ func New(o Options) *Summary {
 // SetBroken tells how many lines of the file were passed over, and the numbers
 // of the first of them.
 func (s *Summary) SetBroken(count int, first []int64) { s.broken, s.brokenLines = count, first }
+
+// SetDamaged tells in how many places of the file compressed data is damaged.
+func (s *Summary) SetDamaged(places int) { s.damaged = places }
 
 // Add adds a snapshot, which comes after those that were added before. It keeps
 // nothing of it.
@@ -208,11 +222,27 @@ func (s *Summary) follow(snap *monitor.Snapshot) {
 		s.linked = true
 		s.count(s.passed)
 	}
+	if s.now.snapshots > 0 {
+		s.watchClock(snap)
+	}
 	s.now.snapshots++
 	s.now.last = snap.Time
 	keep(&s.now.host, &snap.Host.Hostname)
 	if keep(&s.now.boot, &snap.Host.BootID) || s.now.snapshots == 1 {
 		s.boot = s.bootNumber()
+	}
+}
+
+// watchClock notes where the clock did not go on by the time that passed within
+// a run.
+func (s *Summary) watchClock(snap *monitor.Snapshot) {
+	by := max(int64(snap.Time.Sub(s.last)), math.MinInt64+s.passed) - s.passed
+	if by <= clockSlack && by >= -clockSlack {
+		return
+	}
+	s.setsCount++
+	if len(s.sets) < maxSets {
+		s.sets = append(s.sets, clockSet{s.last, snap.Time, by})
 	}
 }
 

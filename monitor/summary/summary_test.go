@@ -88,7 +88,7 @@ func (n node) list(path ...string) []node {
 }
 
 func summed(snaps ...*monitor.Snapshot) *Summary {
-	s := New(Options{File: "rec.ndjson"})
+	s := New("rec.ndjson")
 	for _, snap := range snaps {
 		s.Add(snap)
 	}
@@ -127,7 +127,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // small is a recording of a minute and two runs, by hand.
 func small() *Summary {
-	s := New(Options{File: "node17.ndjson.gz"})
+	s := New("node17.ndjson.gz")
 	for i := range 60 {
 		if i >= 20 && i < 30 {
 			continue
@@ -188,7 +188,7 @@ func TestGolden(t *testing.T) {
 
 // TestARecordingSaysTheSame as the snapshots that were recorded.
 func TestARecordingSaysTheSame(t *testing.T) {
-	live, recorded := New(Options{}), New(Options{})
+	live, recorded := New(""), New("")
 	for _, snap := range history(1, 200) {
 		live.Add(snap)
 		again, err := report.ParseJSON(report.AppendJSON(nil, snap))
@@ -207,7 +207,7 @@ func TestARecordingSaysTheSame(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	s := New(Options{File: "-"})
+	s := New("-")
 	d := parse(t, s)
 	if d.at("first_time") != nil || d.num("snapshots") != 0 || len(d.list("runs")) != 0 {
 		t.Errorf("%v", d.v)
@@ -230,7 +230,7 @@ func TestOneSnapshot(t *testing.T) {
 // TestUnknownIsNeverZero: where nothing is known there is no figure, and the
 // reason given most often.
 func TestUnknownIsNeverZero(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range 5 {
 		snap := snapshot(float64(i), 1)
 		g := &snap.GPUs[0]
@@ -271,7 +271,7 @@ func TestUnknownIsNeverZero(t *testing.T) {
 
 // TestWhatAStaleOrLostGPUShowsIsNotCounted: it was counted when it was measured.
 func TestWhatAStaleOrLostGPUShowsIsNotCounted(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i, state := range []monitor.State{monitor.OK, monitor.Stale, monitor.Stale, monitor.Lost, monitor.Lost, monitor.Lost, monitor.OK} {
 		snap := snapshot(float64(i), 1)
 		snap.GPUs[0].State = state
@@ -289,11 +289,12 @@ func TestWhatAStaleOrLostGPUShowsIsNotCounted(t *testing.T) {
 	if p := d.list("processes")[0]; p.num("seconds") != 1 || p.num("snapshots") != 2 {
 		t.Errorf("%v", p.v)
 	}
+	wants(t, textOf(s), " GPU 0: utilization, SM activity, memory, power, temperature, processes unknown\n   in 5 of 7 snapshots, gpu lost\n")
 	wants(t, textOf(s), "GPU 0: ok 1s, stale 2s, lost 3s; stale 12:00:01 to 12:00:02; lost 12:00:03 to")
 }
 
 func TestInstancesShareTheFateOfTheirGPU(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range 4 {
 		snap := snapshot(float64(i), 2)
 		g := &snap.GPUs[0]
@@ -338,7 +339,7 @@ func TestGPUsAreKnownByTheirUUID(t *testing.T) {
 }
 
 func TestGapsAreTold(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for _, at := range []float64{0, 1, 2, 4, 6.5, 7} { // twice the interval is none yet
 		snap := snapshot(at, 1)
 		snap.GPUs[0].Readings[monitor.EnergyJoules] = monitor.OfFloat(100 * at)
@@ -351,7 +352,7 @@ func TestGapsAreTold(t *testing.T) {
 	if e := d.list("gpus")[0]; e.num("energy", "joules") != 450 || e.num("energy", "seconds") != 4.5 {
 		t.Errorf("energy is integrated over the gap: %v", e.at("energy"))
 	}
-	wants(t, textOf(s), "1 gap in the recording, 2s in all\n 12:00:04 to 12:00:06 (2s)\n")
+	wants(t, textOf(s), "1 gap in the recording, 3s in all\n 12:00:04 to 12:00:06 (3s)\n")
 	for i := range 300 {
 		s.Add(snapshot(100+10*float64(i), 1))
 	}
@@ -362,9 +363,9 @@ func TestGapsAreTold(t *testing.T) {
 	wants(t, textOf(s), " 291 more\n")
 }
 
-// TestSettingTheClockChangesNothing but the times told.
+// TestSettingTheClockChangesNothing but the times told, and is told.
 func TestSettingTheClockChangesNothing(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range 10 {
 		snap := snapshot(float64(i), 1)
 		if i >= 5 {
@@ -377,6 +378,65 @@ func TestSettingTheClockChangesNothing(t *testing.T) {
 		t.Errorf("%v", d.v)
 	}
 	near(t, "energy", d.list("gpus")[0].num("energy", "joules"), 9*360)
+	c := d.list("clock_changes", "list")[0]
+	if d.num("clock_changes", "count") != 1 || c.num("seconds") != -30*3600 || c.str("from") != "2026-11-30T12:00:04Z" || c.str("to") != "2026-11-29T06:00:05Z" {
+		t.Errorf("%v", d.at("clock_changes"))
+	}
+	wants(t, textOf(s), "the clock was set back by 1d06h at 2026-11-30 12:00:04, to 2026-11-29 06:00:05")
+}
+
+func TestTheClockIsWatched(t *testing.T) {
+	s := New("")
+	ahead := time.Duration(0)
+	for i, by := range []time.Duration{0, time.Second, -time.Second, time.Hour, 0, -time.Hour} {
+		snap := snapshot(float64(i), 1)
+		ahead += by
+		snap.Time = snap.Time.Add(ahead)
+		s.Add(snap)
+	}
+	wants(t, textOf(s), " the clock was set forward by 1h00m, or the machine slept, at 12:00:02, to\n   13:00:03\n the clock was set back by 1h00m at 13:00:04, to 12:00:05\n")
+	for i := range 300 {
+		snap := snapshot(float64(10+i), 1)
+		snap.Time = snap.Time.Add(time.Duration(i%2) * time.Minute)
+		s.Add(snap)
+	}
+	d := parse(t, s)
+	if d.num("clock_changes", "count") != 301 || len(d.list("clock_changes", "list")) != maxSets || d.num("clock_changes", "left_out") != 301-maxSets {
+		t.Errorf("%v of %v", d.num("clock_changes", "left_out"), d.num("clock_changes", "count"))
+	}
+	wants(t, textOf(s), " 296 more changes of the clock\n")
+	// Another boot has a clock of its own.
+	booted := snapshot(-9000, 1)
+	booted.Host.BootID = monitor.OfText("boot-2")
+	if d := parse(t, summed(snapshot(0, 1), booted)); d.num("clock_changes", "count") != 0 {
+		t.Errorf("%v", d.at("clock_changes"))
+	}
+}
+
+func TestRunsThatOverlap(t *testing.T) {
+	later, other := snapshot(100, 1), snapshot(0, 1)
+	later.Steady = 5
+	other.Host.Hostname = monitor.OfText("node18")
+	s := summed(snapshot(0, 1), snapshot(1, 1), later, other)
+	if n := parse(t, s).num("runs_overlapping"); n != 0 {
+		t.Errorf("%v overlap", n)
+	}
+	s = summed(snapshot(0, 1), snapshot(1, 1), snapshot(0, 1), snapshot(1, 1))
+	if n := parse(t, s).num("runs_overlapping"); n != 1 {
+		t.Errorf("%v overlap", n)
+	}
+	wants(t, textOf(s), " 2 runs:\n", " 1 run overlaps an earlier one in time: what both have counts twice\n")
+}
+
+func TestDamagedParts(t *testing.T) {
+	s := summed(snapshot(0, 1))
+	s.SetDamaged(2)
+	if n := parse(t, s).num("damaged_parts"); n != 2 {
+		t.Errorf("%v parts", n)
+	}
+	wants(t, textOf(s), " compressed data is damaged in 2 places: what was there is lost\n")
+	s.SetDamaged(1)
+	wants(t, textOf(s), "damaged in 1 place:")
 }
 
 func TestRunsBegin(t *testing.T) {
@@ -419,7 +479,7 @@ func TestDriverVersions(t *testing.T) {
 }
 
 func TestEnergyCountersThatAreReset(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i, v := range []float64{1000, 1100, 5, 105, math.NaN(), 305, 405} {
 		snap := snapshot(float64(i), 1)
 		snap.GPUs[0].Readings[monitor.EnergyJoules] = monitor.OfFloat(v)
@@ -430,13 +490,14 @@ func TestEnergyCountersThatAreReset(t *testing.T) {
 	booted.GPUs[0].Readings[monitor.EnergyJoules] = monitor.OfFloat(9999)
 	s.Add(booted)
 	e := parse(t, s).list("gpus")[0]
+	wants(t, textOf(s), " GPU 0: energy covers 3s of 6s, its counter began anew 1 time\n")
 	if e.num("energy", "joules") != 300 || e.num("energy", "seconds") != 3 || e.num("energy", "counter_resets") != 1 || e.at("energy", "estimated") != false {
 		t.Errorf("%v", e.at("energy"))
 	}
 }
 
 func TestEnergyOfManyGPUs(t *testing.T) {
-	s, estimated := New(Options{}), New(Options{})
+	s, estimated := New(""), New("")
 	for i := range 11 {
 		snap := snapshot(float64(i), 2)
 		for j := range snap.GPUs {
@@ -448,14 +509,78 @@ func TestEnergyOfManyGPUs(t *testing.T) {
 	}
 	wants(t, textOf(s), "energy of all 2 GPUs: 5.6 kWh")
 	text := textOf(estimated)
-	wants(t, text, "2.8 kWh", "~1.0 Wh")
-	if strings.Contains(text, "energy of all") {
+	wants(t, text, " 2777.8 Wh H100", "   ~1.0 Wh H100", // of one unit
+		" energy: ~ estimated from power\n energy of all GPUs not added up: that of GPU 1 is estimated\n")
+	if strings.Contains(text, "GPUs: 2") || strings.Contains(textOf(s), "estimated") {
 		t.Errorf("an estimate was added up:\n%s", text)
+	}
+	none := snapshot(11, 3)
+	none.GPUs[2].Readings[monitor.PowerMW] = monitor.Unknown(monitor.NotSupported)
+	estimated.Add(none)
+	wants(t, textOf(estimated), "not added up: that of GPU 2 is unknown")
+}
+
+func TestUnitsOfEnergy(t *testing.T) {
+	for _, c := range []struct {
+		joules []float64
+		want   string
+	}{
+		{[]float64{0, 0}, "0 J,0 J"},
+		{[]float64{12, 3000}, "12 J,3000 J"},
+		{[]float64{12, 50_000}, "<0.1 Wh,13.9 Wh"},
+		{[]float64{0, 3.6e6}, "0.0 kWh,1.0 kWh"},
+		{[]float64{3.6e6, 7.2e6}, "1.0 kWh,2.0 kWh"},
+		{[]float64{3600, 7.2e8}, "<0.1 kWh,200.0 kWh"},
+		{[]float64{1e20, 3600}, ">9999 MWh,<0.1 MWh"},
+	} {
+		s := New("")
+		for i := range 2 {
+			snap := snapshot(float64(i), len(c.joules))
+			for j, v := range c.joules {
+				snap.GPUs[j].Readings[monitor.EnergyJoules] = monitor.OfFloat(v * float64(i))
+			}
+			s.Add(snap)
+		}
+		text := textOf(s)
+		for _, want := range strings.Split(c.want, ",") {
+			wants(t, text, want+" H100")
+		}
+	}
+}
+
+// TestAbsurdValuesKeepTheirColumns: what stands behind them is on the line, too.
+func TestAbsurdValuesKeepTheirColumns(t *testing.T) {
+	for _, v := range []float64{9e20, -9e20} {
+		s := New("")
+		for i := range 2 {
+			snap := snapshot(float64(i), 1)
+			g := &snap.GPUs[0]
+			for _, id := range []monitor.ReadingID{monitor.UtilizationPercent, monitor.SMActivePercent, monitor.MemoryUsedBytes, monitor.MemoryTotalBytes, monitor.PowerMW, monitor.TemperatureC} {
+				r := monitor.OfFloat(v)
+				r.Provenance = monitor.Estimated
+				g.Readings[id] = r
+			}
+			p := program(1, 1, 1, v)
+			p.GPUMemoryBytes = monitor.OfFloat(max(v, 0))
+			g.Processes = []monitor.Process{p}
+			s.Add(snap)
+		}
+		text := textOf(s)
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "   0 ") && !strings.Contains(line, "Wh H100") && !strings.Contains(line, " J H10") && !strings.HasSuffix(line, " train.py\n") {
+				t.Errorf("%v pushed the name out of\n%s", v, text)
+			}
+		}
+		if v > 0 {
+			wants(t, text, " >999%", " >9999/>9999 ", " >9999 MWh ", " >9999 GiB ")
+		} else {
+			wants(t, text, " <-99%", " <-99/<-99 ")
+		}
 	}
 }
 
 func TestAlarms(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range 20 {
 		snap := snapshot(float64(i), 2)
 		for j := range snap.GPUs {
@@ -470,14 +595,34 @@ func TestAlarms(t *testing.T) {
 	if a.num("times") != 2 || a.num("seconds") != 11 || a.str("text") != "no answer for 19 s" || len(a.list("periods")) != 2 || a.list("periods")[0].num("seconds") != 4 {
 		t.Errorf("%v", a.v)
 	}
-	wants(t, textOf(s), "Alarms\n 12:00:04 to 12:00:19 GPU 1: no answer for 19 s (11s, 2 times)\n 12:00:00 to 12:00:19 GPUs 0, 1: persistence off (19s at most, 2 times)\n")
+	wants(t, textOf(s), "Alarms, as last worded\n 12:00:04 to 12:00:19 GPU 1: no answer for 19 s (seen for 11s, 2 times)\n 12:00:00 to 12:00:19 GPUs 0, 1: persistence off (seen for 19s each)\n")
+}
+
+// TestAlarmsOfSeveralGPUsAreNotAddedUp: how long and how often is said of each.
+func TestAlarmsOfSeveralGPUsAreNotAddedUp(t *testing.T) {
+	s, same := New(""), New("")
+	for i := range 20 {
+		snap := snapshot(float64(i), 3)
+		for j := range snap.GPUs {
+			if i%4 == 0 {
+				snap.GPUs[j].Health = []monitor.Health{{Code: "throttle_power", Text: "SLOWED: power cap", Level: monitor.Info}}
+			}
+		}
+		same.Add(snap)
+		if i > 4 {
+			snap.GPUs[1].Health = nil
+		}
+		s.Add(snap)
+	}
+	wants(t, textOf(same), "GPUs 0-2: SLOWED: power cap (seen for 5s, 5 times each)\n")
+	wants(t, textOf(s), "GPUs 0-2: SLOWED: power cap (seen for 5s, 5 times each at\n   most)\n")
 }
 
 func TestXIDs(t *testing.T) {
 	x := func(seconds float64, code int) monitor.XID {
 		return monitor.XID{Time: start + int64(seconds*1e9), Code: code, Source: "event", GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None}
 	}
-	s := New(Options{})
+	s := New("")
 	all := []monitor.XID{x(-600, 13), x(1, 13), x(1.5, 13), x(3, 48)}
 	for i := range 6 {
 		snap := snapshot(float64(i), 1)
@@ -500,7 +645,7 @@ func TestXIDs(t *testing.T) {
 }
 
 func TestAPIDUsedAgainIsAnotherProcess(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range 9 {
 		snap := snapshot(float64(i), 1)
 		p := program(42, int64(i/3), 100*int64(1+i), 10)
@@ -594,7 +739,7 @@ func TestPercentilesOfManyValues(t *testing.T) {
 }
 
 func TestEstimatedPercentilesAreMarked(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range maxValues + 100 {
 		snap := snapshot(float64(i), 1)
 		snap.GPUs[0].Readings[monitor.UtilizationPercent] = monitor.OfFloat(float64(i) / 100)
@@ -607,7 +752,7 @@ func TestEstimatedPercentilesAreMarked(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	s := New(Options{})
+	s := New("")
 	for i := range 60 {
 		snap := snapshot(float64(i), 0)
 		for j := range 20 { // other GPUs each time
@@ -649,7 +794,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	wants(t, textOf(s), "GPUs more than are told apart", "others were too many to tell apart", "more periods")
 
-	s = New(Options{})
+	s = New("")
 	for i := range 80 {
 		snap := snapshot(float64(i), 1)
 		for k := range 250 {
@@ -703,12 +848,12 @@ func TestAddAllocatesNothing(t *testing.T) {
 // TestManyThrottleWords: of words that are not known here only some are told
 // apart, and none of them for longer than there was time.
 func TestManyThrottleWords(t *testing.T) {
-	s := New(Options{})
-	for i := range 3 {
+	s := New("")
+	for i := range 8 {
 		snap := snapshot(float64(i), 1)
-		words := ""
-		for j := range 100 {
-			words += fmt.Sprintf("word_%d ", j)
+		words := "word_0 "
+		for j := range 10 {
+			words += fmt.Sprintf("word_%d ", i*10+j)
 		}
 		snap.GPUs[0].Readings[monitor.ThrottleReasons] = monitor.OfForeign(monitor.Mask, 0, words+"word_0")
 		s.Add(snap)
@@ -717,9 +862,9 @@ func TestManyThrottleWords(t *testing.T) {
 	if all := g.at("throttle_seconds").(map[string]any); len(all) != maxWords+1 {
 		t.Errorf("%d words", len(all))
 	}
-	for _, word := range []string{"word_0", "word_63", "others"} {
-		if v := g.num("throttle_seconds", word); v != 2 {
-			t.Errorf("%s for %v of 2 seconds", word, v)
+	for word, want := range map[string]float64{"word_0": 7, "word_63": 1, "others": 1} {
+		if v := g.num("throttle_seconds", word); v != want {
+			t.Errorf("%s for %v of %v seconds", word, v, want)
 		}
 	}
 }
@@ -729,13 +874,14 @@ func TestManyThrottleWords(t *testing.T) {
 func TestAnySnapshots(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		s := New(Options{File: anyWord(r)})
+		s := New(anyWord(r))
 		for range 1 + r.IntN(30) {
 			snap := new(monitor.Snapshot)
 			fill(r, reflect.ValueOf(snap).Elem(), 0)
 			s.Add(snap)
 		}
 		s.SetBroken(r.IntN(3), []int64{1, 2}[:r.IntN(3)])
+		s.SetDamaged(r.IntN(3))
 		parse(t, s)
 		for _, o := range []TextOptions{{}, {Width: 40}, {ASCII: true}, {Width: 120, Level: ansi.LevelRGB}} {
 			o.Location = time.UTC
@@ -766,7 +912,7 @@ func TestAnySnapshots(t *testing.T) {
 
 func TestManyGPUsFitTheirLines(t *testing.T) {
 	for _, n := range []int{1, 8, 64} {
-		s := New(Options{File: "rec.ndjson"})
+		s := New("rec.ndjson")
 		for i := range 3 {
 			snap := snapshot(float64(i), n)
 			for j := range snap.GPUs {
@@ -819,7 +965,7 @@ func BenchmarkAdd(b *testing.B) {
 		}
 		snaps = append(snaps, snap)
 	}
-	s := New(Options{})
+	s := New("")
 	b.SetBytes(int64(len(report.AppendJSON(nil, snaps[0]))))
 	b.ReportAllocs()
 	i := 0

@@ -16,6 +16,8 @@ import (
 const (
 	textRuns      = 10
 	textGaps      = 10
+	textClocks    = 5
+	textNotes     = 20 // about energy, and about what is unknown
 	textPeriods   = 3  // of a GPU's state
 	textReasons   = 4  // for being slowed
 	textSlowed    = 16 // GPUs
@@ -96,7 +98,7 @@ func span(ns nanos) string {
 	if ns > 0 && ns < 1e9 {
 		return "<1s"
 	}
-	return report.Span(time.Duration(ns))
+	return report.Spell(time.Duration(ns))
 }
 
 // count returns n and what is counted.
@@ -140,6 +142,23 @@ func (t *text) head() {
 	}
 	if t.Waiting > 0 || t.WaitingReason != "" {
 		t.Paragraph("waited for the driver for "+span(t.Waiting)+": "+string(t.WaitingReason), t.warn)
+	}
+	for i, c := range t.Clock.List {
+		if i == textClocks {
+			t.Paragraph(fmt.Sprintf("%d more changes of the clock", t.Clock.Count-int64(i)), t.warn)
+			break
+		}
+		line := "the clock was set back by " + report.Spell(-time.Duration(c.Seconds))
+		if c.Seconds > 0 {
+			line = "the clock was set forward by " + report.Spell(time.Duration(c.Seconds)) + ", or the machine slept,"
+		}
+		t.Paragraph(line+" at "+t.clock(c.From)+", to "+t.clock(c.To), t.warn)
+	}
+	if n := t.Overlapping; n > 0 {
+		t.Paragraph(count(int64(n), "run overlaps an earlier one", "runs overlap earlier ones")+" in time: what both have counts twice", t.warn)
+	}
+	if n := t.Damaged; n > 0 {
+		t.Paragraph("compressed data is damaged in "+count(int64(n), "place", "places")+": what was there is lost", t.warn)
 	}
 	if n := t.Broken.Count; n > 0 {
 		line := count(int64(n), "line is", "lines are") + " broken and not counted: "
@@ -254,10 +273,16 @@ func (t *text) labels(list []*docGPU) string {
 	return "GPUs " + strings.Join(parts, ", ")
 }
 
-// number returns a value times scale, "-" where it is unknown.
-func number(v *float64, scale float64, digits int, estimated bool) string {
-	if v == nil {
+// number returns a value times scale, "-" where it is unknown. Of one too large
+// for its column, or far below 0, it says that alone.
+func number(v *float64, scale float64, digits int, estimated bool, most int) string {
+	switch {
+	case v == nil:
 		return "-"
+	case *v*scale > float64(most):
+		return ">" + strconv.Itoa(most)
+	case *v*scale < -99:
+		return "<-99"
 	}
 	r := monitor.OfFloat(*v * scale)
 	if estimated {
@@ -271,9 +296,18 @@ const (
 	perWatt = 1.0 / 1000
 )
 
+// The largest numbers told: larger ones would push others off the line.
+const (
+	mostPercent = 999
+	mostDegrees = 999
+	mostGiB     = 9999
+	mostWatts   = 9999
+	mostEnergy  = 9999
+)
+
 // figure returns one of the figures of a quantity.
-func (t *text) figure(v *float64, of *docValues, scale float64, digits int, unit string) ansi.Cell {
-	text := number(v, scale, digits, of.Provenance != "")
+func (t *text) figure(v *float64, of *docValues, scale float64, digits int, unit string, most int) ansi.Cell {
+	text := number(v, scale, digits, of.Provenance != "", most)
 	if v == nil {
 		return ansi.CellOf(text, t.dim)
 	}
@@ -291,13 +325,19 @@ func (t *text) gpus() {
 	}
 	t.section("GPUs: means, 95th percentiles, maxima of what was known")
 	var rows []ansi.Row
+	unit := t.energyUnit()
+	percent := func(v *float64, of *docValues) ansi.Cell { return t.figure(v, of, 1, 0, "%", mostPercent) }
 	for i := range t.GPUs {
 		g := t.GPUs[i]
-		p95 := t.figure(g.Utilization.P95, &g.Utilization, 1, 0, "%")
+		p95 := percent(g.Utilization.P95, &g.Utilization)
 		if g.Utilization.Estimated && g.Utilization.Provenance == "" {
 			p95.Text = "~" + p95.Text
 		}
-		memory := t.figure(g.Memory.Max, &g.Memory, perGiB, 1, "/"+number(g.Total, perGiB, 1, false))
+		digits := 1
+		if g.Memory.Max != nil && *g.Memory.Max*perGiB >= 1000 || g.Total != nil && *g.Total*perGiB >= 1000 {
+			digits = 0
+		}
+		memory := t.figure(g.Memory.Max, &g.Memory, perGiB, digits, "/"+number(g.Total, perGiB, digits, false, mostGiB), mostGiB)
 		name := "?"
 		if g.Name != nil {
 			name = strings.TrimPrefix(*g.Name, "NVIDIA ")
@@ -310,11 +350,11 @@ func (t *text) gpus() {
 		}
 		rows = append(rows, ansi.Row{Cells: []ansi.Cell{
 			ansi.CellOf(t.label(g), t.bold),
-			t.figure(g.Utilization.Mean, &g.Utilization, 1, 0, "%"), p95, t.figure(g.Utilization.Max, &g.Utilization, 1, 0, "%"),
-			t.figure(g.SM.Mean, &g.SM, 1, 0, "%"), memory,
-			t.figure(g.Power.Mean, &g.Power, perWatt, 0, ""), t.figure(g.Power.Max, &g.Power, perWatt, 0, ""),
-			t.figure(g.Temperature.Mean, &g.Temperature, 1, 0, ""), t.figure(g.Temperature.Max, &g.Temperature, 1, 0, ""),
-			t.joules(g.Energy.Joules, g.Energy.Estimated),
+			percent(g.Utilization.Mean, &g.Utilization), p95, percent(g.Utilization.Max, &g.Utilization),
+			percent(g.SM.Mean, &g.SM), memory,
+			t.figure(g.Power.Mean, &g.Power, perWatt, 0, "", mostWatts), t.figure(g.Power.Max, &g.Power, perWatt, 0, "", mostWatts),
+			t.figure(g.Temperature.Mean, &g.Temperature, 1, 0, "", mostDegrees), t.figure(g.Temperature.Max, &g.Temperature, 1, 0, "", mostDegrees),
+			t.joules(g.Energy.Joules, unit, g.Energy.Estimated),
 			ansi.CellOf(name, t.plain),
 		}})
 	}
@@ -326,50 +366,132 @@ func (t *text) gpus() {
 		{Head: degree, Right: true, Gap: 1}, {Head: "max", Right: true, Gap: 1},
 		{Head: "ENERGY", Right: true, Gap: 1}, {Head: "NAME", Gap: 1},
 	}, rows, t.dim)
-	t.allEnergy()
+	t.energy()
 	t.unknown()
 	if t.GPUsLeft > 0 {
 		t.Paragraph(count(int64(t.GPUsLeft), "GPU", "GPUs")+" more than are told apart, not counted", t.warn)
 	}
 }
 
-// joules returns energy in a unit of its size.
-func (t *text) joules(v *float64, estimated bool) ansi.Cell {
-	switch {
-	case v == nil:
-		return ansi.CellOf("-", t.dim)
-	case *v < 3600:
-		return ansi.CellOf(number(v, 1, 0, estimated)+" J", t.plain)
-	case *v < 3.6e6:
-		return ansi.CellOf(number(v, 1/3600.0, 1, estimated)+" Wh", t.plain)
+// energyUnits are J, Wh, kWh and MWh.
+var energyUnits = [...]struct {
+	name   string
+	joules float64
+	digits int
+}{{"J", 1, 0}, {"Wh", 3600, 1}, {"kWh", 3.6e6, 1}, {"MWh", 3.6e9, 1}}
+
+// unitOf returns the place of the unit that fits energy.
+func unitOf(joules float64) int {
+	i := 0
+	for i+1 < len(energyUnits) && joules >= energyUnits[i+1].joules {
+		i++
 	}
-	return ansi.CellOf(number(v, 1/3.6e6, 1, estimated)+" kWh", t.plain)
+	return i
 }
 
-// allEnergy adds up the energy of all GPUs where it was measured of each.
-func (t *text) allEnergy() {
+// energyUnit returns the one unit of all GPUs, that of the least among them, or a
+// larger one where numbers would become long.
+func (t *text) energyUnit() int {
+	unit, most := len(energyUnits)-1, 0.0
+	for i := range t.GPUs {
+		if v := t.GPUs[i].Energy.Joules; v != nil {
+			most = max(most, *v)
+			if *v > 0 {
+				unit = min(unit, unitOf(*v))
+			}
+		}
+	}
+	if most == 0 {
+		return 0
+	}
+	for unit+1 < len(energyUnits) && most > mostEnergy*energyUnits[unit].joules {
+		unit++
+	}
+	return unit
+}
+
+func (t *text) joules(v *float64, unit int, estimated bool) ansi.Cell {
+	if v == nil {
+		return ansi.CellOf("-", t.dim)
+	}
+	u := &energyUnits[unit]
+	text := number(v, 1/u.joules, u.digits, estimated, mostEnergy)
+	if unit > 0 && *v > 0 && *v < u.joules/20 {
+		text = "<0.1"
+		if estimated {
+			text = "~" + text
+		}
+	}
+	return ansi.CellOf(text+" "+u.name, t.plain)
+}
+
+// energy tells what is to be known of the energy of the GPUs, and adds it up where
+// it was measured of each.
+func (t *text) energy() {
 	sum, n := 0.0, 0
+	var unknown, estimated []*docGPU
+	var notes unknowns
 	for i := range t.GPUs {
 		g := t.GPUs[i]
-		if g.GPUInstance != nil {
-			continue // part of its parent's
+		e := &g.Energy
+		note := ""
+		if e.Resets > 0 {
+			note = ", its counter began anew " + count(e.Resets, "time", "times")
 		}
-		if g.Energy.Joules == nil || g.Energy.Estimated {
-			return
+		// By milliseconds it is always a little less.
+		if e.Joules != nil && t.Covered-e.Seconds >= 1e9 {
+			note = " covers " + span(e.Seconds) + " of " + span(t.Covered) + note
 		}
-		sum += *g.Energy.Joules
-		n++
+		if note != "" {
+			notes.add(g, "energy"+note, "")
+		}
+		switch {
+		case e.Estimated:
+			estimated = append(estimated, g)
+		case e.Joules == nil && g.GPUInstance == nil:
+			unknown = append(unknown, g)
+		}
+		if g.GPUInstance == nil && e.Joules != nil { // an instance's is part of its parent's
+			sum += *e.Joules
+		}
+		if g.GPUInstance == nil {
+			n++
+		}
 	}
-	if n > 1 {
-		t.Paragraph(fmt.Sprintf("energy of all %d GPUs: %s", n, t.joules(&sum, false).Text), t.plain)
+	if len(estimated) > 0 {
+		t.Paragraph("energy: ~ estimated from power", t.dim)
+	}
+	switch {
+	case n < 2 || len(unknown) == n:
+	case len(unknown) > 0:
+		t.Paragraph("energy of all GPUs not added up: that of "+t.labels(unknown)+" is unknown", t.dim)
+	case len(estimated) > 0:
+		t.Paragraph("energy of all GPUs not added up: that of "+t.labels(estimated)+" is estimated", t.dim)
+	default:
+		t.Paragraph(fmt.Sprintf("energy of all %d GPUs: %s", n, t.joules(&sum, unitOf(sum), false).Text), t.plain)
+	}
+	var lines []string
+	for _, g := range notes {
+		lines = append(lines, t.labels(g.gpus)+": "+strings.Replace(g.what, "energy,", "energy:", 1))
+	}
+	t.notes(lines)
+}
+
+func (t *text) notes(lines []string) {
+	for i, line := range lines {
+		if i == textNotes {
+			t.Paragraph(fmt.Sprintf("%d more of this kind", len(lines)-i), t.dim)
+			break
+		}
+		t.Paragraph(line, t.dim)
 	}
 }
 
 // unknown is what is missing of some GPUs for the same reason.
 type unknown struct {
-	what   string
-	reason word
-	gpus   []*docGPU // nil: told with another
+	what string
+	why  string
+	gpus []*docGPU // nil: told with another
 }
 
 type unknowns []*unknown
@@ -377,14 +499,14 @@ type unknowns []*unknown
 // Inlined, it would make the program 2 kB larger.
 //
 //go:noinline
-func (l *unknowns) add(g *docGPU, what string, reason word) {
+func (l *unknowns) add(g *docGPU, what, why string) {
 	for _, have := range *l {
-		if have.what == what && have.reason == reason {
+		if have.what == what && have.why == why {
 			have.gpus = append(have.gpus, g)
 			return
 		}
 	}
-	*l = append(*l, &unknown{what, reason, []*docGPU{g}})
+	*l = append(*l, &unknown{what, why, []*docGPU{g}})
 }
 
 // unknown says why figures are missing.
@@ -394,34 +516,42 @@ func (t *text) unknown() {
 		g := t.GPUs[i]
 		for j, name := range [...]string{"utilization", "SM activity", "memory", "power", "temperature"} {
 			v := [...]*docValues{&g.Utilization, &g.SM, &g.Memory, &g.Power, &g.Temperature}[j]
-			if v.Count == 0 {
-				groups.add(g, name, v.Reason)
+			if v.Unknown > 0 {
+				groups.add(g, name, t.missing(v.Count, g, v.Reason))
 			}
 		}
 		if g.Energy.Reason != "" {
-			groups.add(g, "energy", g.Energy.Reason)
+			groups.add(g, "energy", t.missing(0, g, g.Energy.Reason))
 		}
 		if g.ListsReason != "" {
-			what := "processes at times"
-			if g.ListsRead == 0 {
-				what = "processes"
-			}
-			groups.add(g, what, g.ListsReason)
+			groups.add(g, "processes", t.missing(g.ListsRead, g, g.ListsReason))
 		}
 	}
+	var lines []string
 	for i, g := range groups {
 		if g.gpus == nil {
 			continue
 		}
 		on := t.labels(g.gpus)
 		for _, other := range groups[i+1:] {
-			if other.reason == g.reason && other.gpus != nil && t.labels(other.gpus) == on {
+			if other.why == g.why && other.gpus != nil && t.labels(other.gpus) == on {
 				g.what += ", " + other.what
 				other.gpus = nil
 			}
 		}
-		t.Paragraph(on+": "+g.what+" unknown, "+strings.ReplaceAll(string(g.reason), "_", " "), t.dim)
+		lines = append(lines, on+": "+g.what+" unknown"+g.why)
 	}
+	t.notes(lines)
+}
+
+// missing says in how many snapshots of g something was unknown that was known in
+// so many, and why.
+func (t *text) missing(known int64, g *docGPU, reason word) string {
+	why := ", " + strings.ReplaceAll(string(reason), "_", " ")
+	if known > 0 {
+		return fmt.Sprintf(" in %d of %s%s", g.Snapshots-known, count(g.Snapshots, "snapshot", "snapshots"), why)
+	}
+	return why
 }
 
 // states tells when GPUs were not there or could not be read.
@@ -556,7 +686,8 @@ type finding struct {
 	gpus        []*docGPU
 	first, last stamp
 	passed      nanos // the longest
-	times       int64
+	times       int64 // the most of a GPU
+	differ      bool  // not all GPUs have both
 	xid         bool
 }
 
@@ -587,8 +718,9 @@ func (t *text) alarms() {
 		if time.Time(f.last).After(time.Time(have.last)) {
 			have.last = f.last
 		}
+		have.differ = have.differ || f.passed != have.passed || f.times != have.times
 		have.passed = max(have.passed, f.passed)
-		have.times += f.times
+		have.times = max(have.times, f.times)
 	}
 	for i := range t.GPUs {
 		g := t.GPUs[i]
@@ -621,7 +753,7 @@ func (t *text) alarms() {
 		}
 		return time.Time(list[i].first).Before(time.Time(list[j].first))
 	})
-	t.section("Alarms")
+	t.section("Alarms, as last worded")
 	for i, f := range list {
 		if i == textAlarms {
 			t.Paragraph(fmt.Sprintf("%d more", len(list)-i), t.dim)
@@ -630,16 +762,19 @@ func (t *text) alarms() {
 		line := t.period(f.first, f.last) + " " + t.labels(f.gpus) + ": " + f.text
 		how := ""
 		if !f.xid {
-			how = span(f.passed)
-			if len(f.gpus) > 1 {
-				how += " at most"
-			}
+			how = ", seen for " + span(f.passed)
 		}
 		if f.times > 1 {
 			how += ", " + strconv.FormatInt(f.times, 10) + " times"
 		}
-		if how = strings.TrimPrefix(how, ", "); how != "" {
-			line += " (" + how + ")"
+		if how != "" && len(f.gpus) > 1 {
+			how += " each"
+			if f.differ {
+				how += " at most"
+			}
+		}
+		if how != "" {
+			line += " (" + how[2:] + ")"
 		}
 		style := t.plain
 		switch f.level {
@@ -730,13 +865,17 @@ func (t *text) process(p *docProc) ansi.Row {
 			memory.Provenance = monitor.Estimated
 		}
 	}
-	load := number(p.SM, 1, 0, is("mean_sm_percent"))
+	size := report.Size(memory)
+	if p.Peak != nil && *p.Peak*perGiB > mostGiB {
+		size = ">" + strconv.Itoa(mostGiB) + " GiB"
+	}
+	load := number(p.SM, 1, 0, is("mean_sm_percent"), 99999)
 	if p.SM != nil {
 		load += "%"
 	}
 	short := func(at stamp) string {
-		if t.oneDay {
-			return t.clock(at)
+		if t.oneDay && t.day(at) == t.day(stamp(*t.First)) {
+			return t.format(at, "15:04:05")
 		}
 		return t.format(at, "01-02 15:04")
 	}
@@ -744,7 +883,7 @@ func (t *text) process(p *docProc) ansi.Row {
 		ansi.CellOf(gpus, t.bold),
 		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.plain),
 		named(p.User),
-		ansi.CellOf(report.Size(memory), t.plain),
+		ansi.CellOf(size, t.plain),
 		ansi.CellOf(load, t.plain),
 		ansi.CellOf(span(p.Seconds), t.plain),
 		ansi.CellOf(short(p.First), t.plain), ansi.CellOf(short(p.Last), t.plain),
