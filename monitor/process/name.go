@@ -308,9 +308,9 @@ func (l launcher) command(args []string) []string {
 	return nil
 }
 
-// commandLine joins arguments as a shell would take them: one with blanks or
+// quoted joins arguments as a shell would take them: one with blanks or
 // without anything stands in quotes, so that it stays one.
-func commandLine(args []string) string {
+func quoted(args []string) string {
 	var b strings.Builder
 	for i, arg := range args {
 		if i > 0 {

@@ -92,11 +92,11 @@ func TestCommandLines(t *testing.T) {
 		{[]string{"a", "it's"}, "a it's"},
 		{[]string{"serve", "--token", "two words", "--password=my long pass", "--port", "1"}, "serve --token 'two words' '--password=my long pass' --port 1"},
 	} {
-		if got := commandLine(c.args); got != c.want {
+		if got := quoted(c.args); got != c.want {
 			t.Errorf("%q: %s, want %s", c.args, got, c.want)
 		}
 	}
-	secret := monitor.MaskSecrets(commandLine([]string{"serve", "--token", "two words", "--password=my long pass", "--api-key", "", "--port", "1"}))
+	secret := monitor.MaskSecrets(quoted([]string{"serve", "--token", "two words", "--password=my long pass", "--api-key", "", "--port", "1"}))
 	if secret != "serve --token *** '--password=***' --api-key *** --port 1" && secret != "serve --token *** '--password=*** --api-key *** --port 1" {
 		t.Errorf("masked: %s", secret)
 	}

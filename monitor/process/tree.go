@@ -143,7 +143,7 @@ func (t *tree) names(pid uint32, comm string) (name, command monitor.Text) {
 	case len(args) == 0: // a zombie, or a thread of the kernel
 		command = monitor.UnknownText(monitor.NotFound)
 	default:
-		command = monitor.OfText(limit(commandLine(args), maxCommand))
+		command = monitor.OfText(limit(quoted(args), maxCommand))
 	}
 	if n := nameOf(args, comm); n != "" {
 		return monitor.OfText(limit(n, maxName)), command
