@@ -74,7 +74,7 @@ func run(t *testing.T, path string, first, limit int) (*exec.Cmd, *bufio.Reader,
 // file. What was written is there, and no more than a line is lost each time.
 func TestKilled(t *testing.T) {
 	runs := 100 // with each kind of file
-	if testing.Short() {
+	if testing.Short() || underRace {
 		runs = 10
 	}
 	for _, name := range []string{"a", "a.gz"} {
