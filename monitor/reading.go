@@ -37,6 +37,16 @@ func (r Reason) String() string {
 	return "driver_error"
 }
 
+// ParseReason returns the reason of a word; ok is false for a word that is none.
+func ParseReason(word string) (r Reason, ok bool) {
+	for r := NotSampled; r < numReasons; r++ {
+		if r != Known && reasonWords[r] == word {
+			return r, true
+		}
+	}
+	return NotSampled, false
+}
+
 // Provenance tells how a value came about where it was not plainly measured.
 type Provenance uint8
 

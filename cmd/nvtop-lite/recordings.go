@@ -132,22 +132,15 @@ func summarize(o *options, getenv func(string) string) int {
 	if o.mode == modeJSON {
 		return output(string(sum.Append(nil)) + "\n")
 	}
-	text, restore := o.textOptions(getenv)
+	page, restore := o.page(getenv)
 	defer restore()
-	return output(string(sum.AppendText(nil, summary.TextOptions(text))))
+	return output(string(sum.AppendText(nil, page)))
 }
 
-// textOptions are how text on standard output looks.
-type textOptions struct {
-	Level    ansi.Level
-	ASCII    bool
-	Width    int
-	Location *time.Location
-}
-
-func (o *options) textOptions(getenv func(string) string) (t textOptions, restore func()) {
+// page is how text on standard output looks.
+func (o *options) page(getenv func(string) string) (p ansi.PageOptions, restore func()) {
 	vt, restore := ansi.EnableVT(os.Stdout)
-	return textOptions{Level: o.level(getenv, ansi.IsTerminal(os.Stdout), vt), ASCII: o.plain(getenv), Location: time.Local}, restore
+	return ansi.PageOptions{Level: o.level(getenv, ansi.IsTerminal(os.Stdout), vt), ASCII: o.plain(getenv)}, restore
 }
 
 // compare is the command diff.
@@ -186,9 +179,9 @@ func compare(o *options, getenv func(string) string) int {
 	if o.mode == modeJSON {
 		return output(string(d.Append(nil)) + "\n")
 	}
-	text, restore := o.textOptions(getenv)
+	page, restore := o.page(getenv)
 	defer restore()
-	return output(string(d.AppendText(nil, diff.TextOptions(text))))
+	return output(string(d.AppendText(nil, page)))
 }
 
 // snapshotOf returns one snapshot of a recording: the last, or the one of a

@@ -2,6 +2,7 @@ package ansi
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -31,31 +32,50 @@ type Row struct {
 	Span  int
 }
 
-// Page draws lines of text with a width: text, tables and paragraphs.
-type Page struct {
-	Line  *Frame // the line being drawn
-	dst   []byte
-	width int
-	level Level
+// PageOptions are how a page looks.
+type PageOptions struct {
+	Level    Level          // which colours; the zero value gives plain text
+	ASCII    bool           // no characters beyond ASCII
+	Width    int            // cells of a line, 40 or more; 0 means 80
+	Location *time.Location // of the times shown; nil means the local one
 }
 
-// NewPage returns a page of lines of the given width, in cells, that are
-// appended to dst.
-func NewPage(dst []byte, width int, level Level, ascii bool) *Page {
-	p := &Page{Line: NewFrame(width, 1), dst: dst, width: width, level: level}
-	p.Line.SetASCII(ascii)
+// Page draws lines of text with a width: text, tables and paragraphs.
+type Page struct {
+	PageOptions        // as they count
+	Line        *Frame // the line being drawn
+
+	Plain, Bold, Dim, Warn, Critical Style
+
+	dst []byte
+}
+
+// NewPage returns a page whose lines are appended to dst.
+func NewPage(dst []byte, o PageOptions) *Page {
+	if o.Width == 0 {
+		o.Width = 80
+	}
+	o.Width = max(o.Width, 40)
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	p := &Page{
+		PageOptions: o, Line: NewFrame(o.Width, 1), dst: dst,
+		Bold:     Style{Attr: Bold},
+		Dim:      Style{Attr: Dim},
+		Warn:     Style{Fg: o.Level.RGB(215, 215, 95), Attr: Bold},
+		Critical: Style{Fg: o.Level.RGB(215, 95, 95), Attr: Bold},
+	}
+	p.Line.SetASCII(o.ASCII)
 	return p
 }
 
 // Bytes returns what was drawn: lines that each end in a newline.
 func (p *Page) Bytes() []byte { return p.dst }
 
-// Width is that of a line, in cells.
-func (p *Page) Width() int { return p.width }
-
 // End sends the line drawn and begins the next.
 func (p *Page) End() {
-	p.dst = AppendLine(p.dst, p.Line, 0, p.level)
+	p.dst = AppendLine(p.dst, p.Line, 0, p.Level)
 	p.dst = append(p.dst, '\n')
 	p.Line.Clear()
 }
@@ -85,7 +105,7 @@ func (p *Page) Table(columns []Column, rows []Row, heading Style) {
 			x += columns[i].Gap
 			switch {
 			case i == last || r.Span > 0 && i == r.Span:
-				p.Line.TextCut(x, 0, p.width-x, c.Text, c.Style)
+				p.Line.TextCut(x, 0, p.Width-x, c.Text, c.Style)
 			case columns[i].Right:
 				p.Line.TextRight(x, 0, widths[i], c.Text, c.Style)
 			default:
@@ -106,12 +126,12 @@ func (p *Page) Paragraph(text string, style Style) {
 	const indent = 3
 	x := 1
 	for _, word := range strings.Fields(Clean(text)) {
-		if w := Width(word); x > indent && x+w > p.width {
+		if w := Width(word); x > indent && x+w > p.Width {
 			p.End()
 			x = indent
 		}
-		for x+Width(word) > p.width {
-			n := prefix(word, p.width-x)
+		for x+Width(word) > p.Width {
+			n := prefix(word, p.Width-x)
 			p.Line.Text(x, 0, word[:n], style)
 			p.End()
 			word, x = word[n:], indent

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nvtop-lite/internal/ansi"
 	"nvtop-lite/internal/kept"
 	"nvtop-lite/monitor"
 )
@@ -134,7 +135,7 @@ func compare(t *testing.T, old, new *monitor.Snapshot) *Diff {
 
 func words80(t *testing.T, old, new *monitor.Snapshot) string {
 	t.Helper()
-	return string(compare(t, old, new).AppendText(nil, TextOptions{Location: time.UTC}))
+	return string(compare(t, old, new).AppendText(nil, ansi.PageOptions{Location: time.UTC}))
 }
 
 // path returns what stands in a JSON object at keys and places joined by dots.
@@ -247,7 +248,7 @@ func TestGolden(t *testing.T) {
 	for name, make := range map[string]func() (*monitor.Snapshot, *monitor.Snapshot){"crash": crash, "upgrade": upgrade} {
 		old, new := make()
 		d := compare(t, old, new)
-		golden(t, "testdata/"+name+".txt", d.AppendText(nil, TextOptions{Location: time.UTC}))
+		golden(t, "testdata/"+name+".txt", d.AppendText(nil, ansi.PageOptions{Location: time.UTC}))
 		golden(t, "testdata/"+name+".json", append(d.Append(nil), '\n'))
 	}
 }
@@ -415,7 +416,7 @@ func TestABootThatIsUnknownIsSaidOnce(t *testing.T) {
 		new.GPUs[i].Processes = old.GPUs[i].Processes
 	}
 	d := compare(t, old, new)
-	text := string(d.AppendText(nil, TextOptions{}))
+	text := string(d.AppendText(nil, ansi.PageOptions{}))
 	if n := strings.Count(text, "boot id unknown (no permission), without which processes cannot"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, text)
 	}

@@ -30,7 +30,7 @@ func compareUnkept(t *testing.T, old, new *monitor.Snapshot) *Diff {
 func check(t *testing.T, d *Diff, width int) {
 	t.Helper()
 	for _, ascii := range []bool{false, true} {
-		text := string(d.AppendText(nil, TextOptions{ASCII: ascii, Width: width, Location: time.UTC}))
+		text := string(d.AppendText(nil, ansi.PageOptions{ASCII: ascii, Width: width, Location: time.UTC}))
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 		for i, line := range lines {
 			if w := ansi.Width(line); w > width {
@@ -223,7 +223,7 @@ func TestAnyTwoSnapshots(t *testing.T) {
 		}
 		if same := compareUnkept(t, old, old); same.differs() {
 			if _, told := ambiguous(same); !told {
-				t.Fatalf("seed %d: a snapshot differs from itself:\n%s", seed, same.AppendText(nil, TextOptions{}))
+				t.Fatalf("seed %d: a snapshot differs from itself:\n%s", seed, same.AppendText(nil, ansi.PageOptions{}))
 			}
 		}
 		if t.Failed() {

@@ -12,31 +12,10 @@ import (
 	"nvtop-lite/monitor/report"
 )
 
-// TextOptions are how the text looks.
-type TextOptions struct {
-	Level    ansi.Level     // which colours; the zero value gives plain text
-	ASCII    bool           // no characters beyond ASCII
-	Width    int            // cells of a line, 40 or more; 0 means 80
-	Location *time.Location // of the times shown; nil means the local one
-}
-
 // AppendText appends the difference in words, in lines that each end in a
 // newline. What is the same on both sides is left out.
-func (d *Diff) AppendText(dst []byte, o TextOptions) []byte {
-	if o.Width == 0 {
-		o.Width = 80
-	}
-	o.Width = max(o.Width, 40)
-	if o.Location == nil {
-		o.Location = time.Local
-	}
-	t := text{
-		Page: ansi.NewPage(dst, o.Width, o.Level, o.ASCII), d: d, in: o.Location, arrow: "→", degree: "°C",
-		bold:     ansi.Style{Attr: ansi.Bold},
-		dim:      ansi.Style{Attr: ansi.Dim},
-		warn:     ansi.Style{Fg: o.Level.RGB(215, 215, 95), Attr: ansi.Bold},
-		critical: ansi.Style{Fg: o.Level.RGB(215, 95, 95), Attr: ansi.Bold},
-	}
+func (d *Diff) AppendText(dst []byte, o ansi.PageOptions) []byte {
+	t := text{Page: ansi.NewPage(dst, o), d: d, arrow: "→", degree: "°C"}
 	if o.ASCII {
 		t.arrow, t.degree = "->", "C"
 	}
@@ -57,11 +36,8 @@ func (d *Diff) AppendText(dst []byte, o TextOptions) []byte {
 // text is one text being written.
 type text struct {
 	*ansi.Page
-	d                         *Diff
-	in                        *time.Location
-	arrow, degree             string
-	plain                     ansi.Style
-	bold, dim, warn, critical ansi.Style
+	d             *Diff
+	arrow, degree string
 }
 
 // Where the columns begin: the names of lines, and what is said.
@@ -78,20 +54,20 @@ func (t *text) flow(x, indent int, pieces []string, style ansi.Style) {
 	place := func(s string) {
 		w := ansi.Width(s)
 		if begun {
-			if x++; x+w > t.Width() {
+			if x++; x+w > t.Width {
 				t.End()
 				x = indent
 			}
-		} else if x+w > t.Width() && x > indent {
+		} else if x+w > t.Width && x > indent {
 			t.End()
 			x = indent
 		}
-		x = t.Line.TextCut(x, 0, t.Width()-x, s, style)
+		x = t.Line.TextCut(x, 0, t.Width-x, s, style)
 		begun = true
 	}
 	for _, s := range pieces {
 		list := strings.Fields(ansi.Clean(s))
-		if s = strings.Join(list, " "); ansi.Width(s) <= t.Width()-indent {
+		if s = strings.Join(list, " "); ansi.Width(s) <= t.Width-indent {
 			list = []string{s}
 		}
 		for _, s := range list {
@@ -105,7 +81,7 @@ func (t *text) flow(x, indent int, pieces []string, style ansi.Style) {
 
 // say writes a line: what it is about, and what is so.
 func (t *text) say(name string, style ansi.Style, pieces ...string) {
-	t.Line.Text(nameColumn, 0, name, t.bold)
+	t.Line.Text(nameColumn, 0, name, t.Bold)
 	t.flow(sayColumn, sayColumn, pieces, style)
 }
 
@@ -118,7 +94,7 @@ func commas(pieces []string) []string {
 }
 
 // when returns a time of the snapshot s.
-func (t *text) when(at time.Time) string { return at.In(t.in).Format("2006-01-02 15:04:05") }
+func (t *text) when(at time.Time) string { return at.In(t.Location).Format("2006-01-02 15:04:05") }
 
 func (t *text) header() {
 	d := t.d
@@ -127,7 +103,7 @@ func (t *text) header() {
 	if known(a) && a.Value == b.Value {
 		title += "  " + a.Value
 	}
-	t.Line.TextCut(0, 0, t.Width(), title, t.bold)
+	t.Line.TextCut(0, 0, t.Width, title, t.Bold)
 	t.End()
 	for side, s := range [...]*monitor.Snapshot{d.old, d.new} {
 		pieces := []string{t.when(s.Time)}
@@ -145,18 +121,18 @@ func (t *text) header() {
 		if side == 1 {
 			pieces = append(pieces, t.later())
 		}
-		t.say([...]string{"old", "new"}[side], t.plain, pieces...)
+		t.say([...]string{"old", "new"}[side], t.Plain, pieces...)
 	}
 	if apart := d.new.Time.Sub(d.old.Time) - d.elapsed; apart.Abs() > 5*time.Second {
-		t.say("clock", t.warn, "it differs by "+report.Spell(apart.Abs())+" from the time that went by:", "it was set, or the machine slept")
+		t.say("clock", t.Warn, "it differs by "+report.Spell(apart.Abs())+" from the time that went by:", "it was set, or the machine slept")
 	}
 	switch {
 	case d.boots == otherBoot && known(a) && known(b) && a.Value != b.Value:
-		t.say("boot", t.warn, "another boot and another host name:", "rebooted between the two, or the GPUs moved to another machine")
+		t.say("boot", t.Warn, "another boot and another host name:", "rebooted between the two, or the GPUs moved to another machine")
 	case d.boots == otherBoot:
-		t.say("boot", t.warn, "rebooted between the two")
+		t.say("boot", t.Warn, "rebooted between the two")
 	case d.pairless():
-		t.say("boot", t.warn, "boot id unknown ("+words(d.bootWhy)+"), without which processes cannot be paired")
+		t.say("boot", t.Warn, "boot id unknown ("+words(d.bootWhy)+"), without which processes cannot be paired")
 	}
 	t.changes("driver", d.driver, monitor.Known, monitor.Known)
 	t.changes("host", d.host, monitor.Known, monitor.Known)
@@ -230,9 +206,9 @@ func (t *text) unchanged(same, unread []string) {
 		}
 		pieces = append(pieces, commas(gpus)...)
 	}
-	t.flow(nameColumn, 3, pieces, t.plain)
+	t.flow(nameColumn, 3, pieces, t.Plain)
 	for _, s := range unread {
-		t.flow(nameColumn, 3, []string{s}, t.warn)
+		t.flow(nameColumn, 3, []string{s}, t.Warn)
 	}
 }
 
@@ -240,18 +216,18 @@ func (t *text) unchanged(same, unread []string) {
 func (t *text) style(l monitor.Level) ansi.Style {
 	switch l {
 	case monitor.Critical:
-		return t.critical
+		return t.Critical
 	case monitor.Warn:
-		return t.warn
+		return t.Warn
 	}
-	return t.plain
+	return t.Plain
 }
 
 // gpu tells of a GPU, or of an instance; kind stands before its number.
 func (t *text) gpu(g *gpu, kind string) {
 	at := g.there()
 	t.End()
-	x := t.Line.Text(0, 0, kind+g.label, t.bold)
+	x := t.Line.Text(0, 0, kind+g.label, t.Bold)
 	var pieces []string
 	switch {
 	case at.Profile != "":
@@ -270,9 +246,9 @@ func (t *text) gpu(g *gpu, kind string) {
 	case newUnknown:
 		pieces = append(pieces, "whether it is in the new one is unknown ("+words(g.presenceWhy)+")")
 	}
-	t.flow(x+1, 3, pieces, t.plain)
+	t.flow(x+1, 3, pieces, t.Plain)
 	if !g.itself() {
-		t.flow(nameColumn, 3, []string{"no difference but on its instances"}, t.dim)
+		t.flow(nameColumn, 3, []string{"no difference but on its instances"}, t.Dim)
 	} else if g.presence == both {
 		t.state(g)
 		for i := range g.health {
@@ -305,12 +281,12 @@ func (t *text) state(g *gpu) {
 	if g.oldState == g.newState && g.old.StateReason == g.new.StateReason && g.oldFate == g.newFate {
 		return
 	}
-	style := t.plain
+	style := t.Plain
 	switch g.newState {
 	case monitor.Lost:
-		style = t.critical
+		style = t.Critical
 	case monitor.Stale, monitor.Unavailable:
-		style = t.warn
+		style = t.Warn
 	}
 	pieces := []string{side(g.oldState, g.old.StateReason), t.arrow + " " + side(g.newState, g.new.StateReason)}
 	switch {
@@ -338,7 +314,7 @@ func (t *text) finding(g *gpu, i int) {
 	case f.new == nil && f.why != "":
 		t.say(name, t.style(f.old.Level), "unknown now ("+words(f.why)+"), was:", f.old.Text)
 	case f.new == nil:
-		t.say(name, t.plain, "went:", f.old.Text)
+		t.say(name, t.Plain, "went:", f.old.Text)
 	default:
 		t.say(name, t.style(f.new.Level), f.old.Text, t.arrow+" "+f.new.Text)
 	}
@@ -353,7 +329,7 @@ func (t *text) xids(g *gpu) {
 		for _, x := range xids {
 			pieces = append(pieces, fmt.Sprintf("%d at %s", x.Code, t.when(time.Unix(0, x.Time))))
 		}
-		t.say("Xid", t.plain, append([]string{before}, commas(pieces)...)...)
+		t.say("Xid", t.Plain, append([]string{before}, commas(pieces)...)...)
 	}
 	list(g.xidsAppeared, "new:")
 	list(g.xidsGone, "no longer listed:")
@@ -367,11 +343,11 @@ func (t *text) list(name, what string, l lists, g *gpu) {
 	switch {
 	case l.old == l.new || l.old == g.oldFate && l.old != monitor.Known || l.new == g.newFate && l.new != monitor.Known:
 	case l.old == monitor.Known:
-		t.say(name, t.warn, what+" became unknown ("+b+")")
+		t.say(name, t.Warn, what+" became unknown ("+b+")")
 	case l.new == monitor.Known:
-		t.say(name, t.plain, what+" became known (unknown before: "+a+")")
+		t.say(name, t.Plain, what+" became known (unknown before: "+a+")")
 	default:
-		t.say(name, t.plain, what+" unknown ("+a+", now "+b+")")
+		t.say(name, t.Plain, what+" unknown ("+a+", now "+b+")")
 	}
 }
 
@@ -430,11 +406,11 @@ func (t *text) changes(name string, list changes, oldFate, newFate monitor.Reaso
 		}
 	}
 	if len(pieces) > 0 {
-		t.say(name, t.plain, commas(pieces)...)
+		t.say(name, t.Plain, commas(pieces)...)
 		name = ""
 	}
 	for _, g := range groups {
-		t.say(name, t.plain, append([]string{g.head}, commas(g.pieces)...)...)
+		t.say(name, t.Plain, append([]string{g.head}, commas(g.pieces)...)...)
 		name = ""
 	}
 }
@@ -580,7 +556,7 @@ func (t *text) processes(g *gpu) {
 		if t.d.boots != otherBoot {
 			what += ", so that nobody knows which ones appeared or went"
 		}
-		t.say("processes", t.warn, what)
+		t.say("processes", t.Warn, what)
 	}
 	stayed := 0
 	var told []*process
@@ -599,29 +575,29 @@ func (t *text) processes(g *gpu) {
 	}
 	const least = 26 // cells for what is said of a process on the same line
 	users = min(users, 8)
-	names = min(names, 24, max(12, t.Width()-(sayColumn+pids+1+users+1+1+least)))
+	names = min(names, 24, max(12, t.Width-(sayColumn+pids+1+users+1+1+least)))
 	for _, p := range told {
 		at := p.there()
 		word := [...]string{both: "stayed", appeared: "appeared", gone: "gone", oldUnknown: "in new", newUnknown: "in old"}[p.presence]
 		x := sayColumn
-		t.Line.Text(nameColumn, 0, word, t.bold)
-		t.Line.TextRight(x, 0, pids, strconv.FormatUint(uint64(at.PID), 10), t.plain)
+		t.Line.Text(nameColumn, 0, word, t.Bold)
+		t.Line.TextRight(x, 0, pids, strconv.FormatUint(uint64(at.PID), 10), t.Plain)
 		x += pids + 1
-		t.Line.TextCut(x, 0, users, orUnknown(&at.User), t.plain)
+		t.Line.TextCut(x, 0, users, orUnknown(&at.User), t.Plain)
 		x += users + 1
-		t.Line.TextCut(x, 0, min(names, t.Width()-x), orUnknown(&at.Name), t.plain)
+		t.Line.TextCut(x, 0, min(names, t.Width-x), orUnknown(&at.Name), t.Plain)
 		x += names + 1
 		indent := x
-		if x+least > t.Width() {
+		if x+least > t.Width {
 			t.End()
 			x, indent = sayColumn+2, sayColumn+2
 		}
-		t.flow(x, indent, t.process(p), t.plain)
+		t.flow(x, indent, t.process(p), t.Plain)
 	}
 	if stayed == 1 {
-		t.say("stayed", t.dim, "1 process as it was")
+		t.say("stayed", t.Dim, "1 process as it was")
 	} else if stayed > 1 {
-		t.say("stayed", t.dim, strconv.Itoa(stayed)+" processes as they were")
+		t.say("stayed", t.Dim, strconv.Itoa(stayed)+" processes as they were")
 	}
 }
 
@@ -684,10 +660,8 @@ func words(why string) string {
 	case uuidUnknown:
 		return "an instance has no UUID of its own"
 	}
-	for r := monitor.NotSampled; r <= monitor.Asleep; r++ {
-		if r.String() == why {
-			return report.ReasonText(r)
-		}
+	if r, ok := monitor.ParseReason(why); ok {
+		return report.ReasonText(r)
 	}
 	return strings.ReplaceAll(why, "_", " ")
 }

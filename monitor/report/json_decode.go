@@ -618,10 +618,10 @@ func (s slot) blame(err monitor.CallError) {
 func (n *notes) apply(find func(key []byte) slot) {
 	for i := range n.missing {
 		m := &n.missing[i]
-		why, known := reasonOf(m.word)
+		why, known := monitor.ParseReason(string(m.word))
 		foreign := ""
 		if !known {
-			foreign = string(m.word)
+			why, foreign = monitor.DriverError, string(m.word)
 		}
 		find(m.key).miss(why, foreign)
 	}
@@ -639,17 +639,6 @@ func (n *notes) apply(find func(key []byte) slot) {
 			r.At = n.ages[i].ago
 		}
 	}
-}
-
-// reasonOf returns the reason of a word. One that is not known here is a
-// driver_error whose name it is.
-func reasonOf(word []byte) (why monitor.Reason, known bool) {
-	for r := monitor.NotSampled; r <= monitor.Asleep; r++ {
-		if r != monitor.Known && r.String() == string(word) {
-			return r, true
-		}
-	}
-	return monitor.DriverError, false
 }
 
 // provenanceOf returns the provenance of a word. One that is not known here is

@@ -30,14 +30,8 @@ type TextOptions struct {
 // AppendText appends s as a table of the GPUs, a table of their processes, and
 // what is wrong, in lines that each end in a newline.
 func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
-	if opts.Width == 0 {
-		opts.Width = 80
-	}
-	opts.Width = max(opts.Width, 40)
-	if opts.Location == nil {
-		opts.Location = time.Local
-	}
-	t := text{Page: ansi.NewPage(dst, opts.Width, opts.Level, opts.ASCII), s: s, opts: &opts, styles: newStyles(opts.Level)}
+	look := ansi.PageOptions{Level: opts.Level, ASCII: opts.ASCII, Width: opts.Width, Location: opts.Location}
+	t := text{Page: ansi.NewPage(dst, look), s: s, opts: &opts, gradients: newGradients(opts.Level)}
 	t.header()
 	if len(s.GPUs) > 0 {
 		t.gpus()
@@ -45,7 +39,7 @@ func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
 			t.processes()
 		}
 	} else if s.Waiting == "" {
-		t.Paragraph("no GPU", t.warn)
+		t.Paragraph("no GPU", t.Warn)
 	}
 	t.alarms()
 	return t.Bytes()
@@ -54,23 +48,16 @@ func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
 // text is one text being written.
 type text struct {
 	*ansi.Page
-	styles
+	gradients
 	s    *monitor.Snapshot
 	opts *TextOptions
 }
 
-// styles are the looks, for the colours that there are.
-type styles struct {
-	plain, bold, dim, warn, critical ansi.Style
-	load, heat                       []ansi.Color // by percent and by °C
-}
+// gradients are the colours of loads, by percent, and of temperatures, by °C.
+type gradients struct{ load, heat []ansi.Color }
 
-func newStyles(level ansi.Level) styles {
-	return styles{
-		bold:     ansi.Style{Attr: ansi.Bold},
-		dim:      ansi.Style{Attr: ansi.Dim},
-		warn:     ansi.Style{Fg: level.RGB(215, 215, 95), Attr: ansi.Bold},
-		critical: ansi.Style{Fg: level.RGB(215, 95, 95), Attr: ansi.Bold},
+func newGradients(level ansi.Level) gradients {
+	return gradients{
 		load: ansi.Gradient(level, 101, ansi.Stop{At: 0, R: 95, G: 175, B: 95}, ansi.Stop{At: 20, R: 175, G: 215, B: 95},
 			ansi.Stop{At: 40, R: 215, G: 215, B: 95}, ansi.Stop{At: 60, R: 215, G: 175, B: 95},
 			ansi.Stop{At: 80, R: 215, G: 135, B: 95}, ansi.Stop{At: 100, R: 215, G: 95, B: 95}),
@@ -81,14 +68,14 @@ func newStyles(level ansi.Level) styles {
 }
 
 // of returns the style for the levels of findings.
-func (st *styles) of(l monitor.Level) ansi.Style {
+func (t *text) of(l monitor.Level) ansi.Style {
 	switch l {
 	case monitor.Critical:
-		return st.critical
+		return t.Critical
 	case monitor.Warn:
-		return st.warn
+		return t.Warn
 	}
-	return st.plain
+	return t.Plain
 }
 
 // known appends the text of t and what stands before it, where it is known.
@@ -104,12 +91,12 @@ func (t *text) header() {
 	if t.opts.Version != "" {
 		left += " " + t.opts.Version
 	}
-	x := t.Line.Text(0, 0, left, t.bold)
+	x := t.Line.Text(0, 0, left, t.Bold)
 	left = known("", "  ", t.s.Host.Hostname)
 	if t.s.Source != "" && t.s.Source != "live" {
 		left += "  [" + t.s.Source + "]"
 	}
-	left += t.s.Time.In(t.opts.Location).Format("  2006-01-02 15:04:05")
+	left += t.s.Time.In(t.Location).Format("  2006-01-02 15:04:05")
 	right := known("", "driver ", t.s.Driver.Version)
 	right = known(right, "  CUDA ", t.s.Driver.CUDAVersion)
 	if p := &t.s.Platform; p.JetPack.Known() || p.L4T.Known() {
@@ -118,12 +105,12 @@ func (t *text) header() {
 		right = known(right, "  ", p.PowerMode)
 	}
 	right = strings.TrimLeft(right, " ")
-	room := t.Width()
-	if w := ansi.Width(right); w > 0 && x+ansi.Width(left)+2+w <= t.Width() {
-		t.Line.Text(t.Width()-w, 0, right, t.dim)
+	room := t.Width
+	if w := ansi.Width(right); w > 0 && x+ansi.Width(left)+2+w <= t.Width {
+		t.Line.Text(t.Width-w, 0, right, t.Dim)
 		room -= w + 2
 	}
-	t.Line.TextCut(x, 0, room-x, left, t.plain)
+	t.Line.TextCut(x, 0, room-x, left, t.Plain)
 	t.End()
 }
 
@@ -156,7 +143,7 @@ func Number(r monitor.Reading, scale float64, digits int) string {
 func (t *text) percent(r monitor.Reading) ansi.Cell {
 	v, ok := r.Float()
 	if !ok {
-		return ansi.CellOf("-", t.dim)
+		return ansi.CellOf("-", t.Dim)
 	}
 	return ansi.CellOf(Number(whole(r, v), 1, 0)+"%", ansi.Style{Fg: at(t.load, v)})
 }
@@ -220,7 +207,7 @@ func (t *text) gpus() {
 		{Head: "POWER W", Right: true, Gap: 1},
 		{Head: "TEMP", Right: true, Gap: 1},
 		{Head: "NOTE", Gap: 2},
-	}, rows, t.dim)
+	}, rows, t.Dim)
 }
 
 func (t *text) gpu(g, parent *monitor.GPU) ansi.Row {
@@ -231,21 +218,21 @@ func (t *text) gpu(g, parent *monitor.GPU) ansi.Row {
 	if parent != g && g.Profile != "" {
 		name = g.Profile
 	}
-	cells := []ansi.Cell{ansi.CellOf(label(g, parent), t.bold), ansi.CellOf(name, t.plain)}
+	cells := []ansi.Cell{ansi.CellOf(label(g, parent), t.Bold), ansi.CellOf(name, t.Plain)}
 	if g.State != monitor.OK && g.State != monitor.Stale {
-		style := t.warn
+		style := t.Warn
 		if g.State == monitor.Lost {
-			style = t.critical
+			style = t.Critical
 		} else if g.State == monitor.Sleeping {
-			style = t.dim
+			style = t.Dim
 		}
-		return ansi.Row{Cells: append(cells, ansi.CellOf("-", t.dim), ansi.CellOf(t.state(g), style)), Span: 3}
+		return ansi.Row{Cells: append(cells, ansi.CellOf("-", t.Dim), ansi.CellOf(t.state(g), style)), Span: 3}
 	}
 	r := &g.Readings
-	temperature := ansi.CellOf("-", t.dim)
+	temperature := ansi.CellOf("-", t.Dim)
 	if v, ok := r[monitor.TemperatureC].Float(); ok {
 		unit := "°"
-		if t.opts.ASCII {
+		if t.ASCII {
 			unit = "C"
 		}
 		temperature = ansi.CellOf(Number(r[monitor.TemperatureC], 1, 0)+unit, ansi.Style{Fg: at(t.heat, v)})
@@ -254,8 +241,8 @@ func (t *text) gpu(g, parent *monitor.GPU) ansi.Row {
 		t.percent(r[monitor.UtilizationPercent]),
 		t.percent(r[monitor.SMActivePercent]),
 		t.percent(share(r[monitor.MemoryUsedBytes], r[monitor.MemoryTotalBytes])),
-		ansi.CellOf(of(r[monitor.MemoryUsedBytes], r[monitor.MemoryTotalBytes], perGiB, 1), t.plain),
-		ansi.CellOf(of(r[monitor.PowerMW], r[monitor.PowerLimitMW], perWatt, 0), t.plain),
+		ansi.CellOf(of(r[monitor.MemoryUsedBytes], r[monitor.MemoryTotalBytes], perGiB, 1), t.Plain),
+		ansi.CellOf(of(r[monitor.PowerMW], r[monitor.PowerLimitMW], perWatt, 0), t.Plain),
 		temperature,
 		t.note(g),
 	)}
@@ -344,7 +331,7 @@ func (t *text) note(g *monitor.GPU) ansi.Cell {
 		if g.Refreshed != 0 {
 			b += " " + Duration(t.s.Age(g.Refreshed))
 		}
-		return ansi.CellOf(b, t.warn)
+		return ansi.CellOf(b, t.Warn)
 	}
 	worst := monitor.Health{}
 	wrong := 0
@@ -362,9 +349,9 @@ func (t *text) note(g *monitor.GPU) ansi.Cell {
 	case wrong == 1:
 		return ansi.CellOf(worst.Text, t.of(worst.Level))
 	case len(g.MIG) == 1:
-		return ansi.CellOf("MIG: 1 instance", t.plain)
+		return ansi.CellOf("MIG: 1 instance", t.Plain)
 	case len(g.MIG) > 1:
-		return ansi.CellOf(fmt.Sprintf("MIG: %d instances", len(g.MIG)), t.plain)
+		return ansi.CellOf(fmt.Sprintf("MIG: %d instances", len(g.MIG)), t.Plain)
 	}
 	if len(g.Processes) > 0 {
 		first := slices.MinFunc(g.Processes, byMemory)
@@ -378,9 +365,9 @@ func (t *text) note(g *monitor.GPU) ansi.Cell {
 		if n := len(g.Processes) - 1; n > 0 {
 			b += fmt.Sprintf(" +%d", n)
 		}
-		return ansi.CellOf(b, t.plain)
+		return ansi.CellOf(b, t.Plain)
 	}
-	return ansi.CellOf(worst.Text, t.plain)
+	return ansi.CellOf(worst.Text, t.Plain)
 }
 
 // byMemory orders processes by memory, the largest first, then by PID.
@@ -416,12 +403,12 @@ func (t *text) sum() ansi.Row {
 		limit.Add(r[monitor.PowerLimitMW])
 	}
 	sign := "Σ"
-	if t.opts.ASCII {
+	if t.ASCII {
 		sign = "all"
 	}
 	covered := fmt.Sprintf("%d of %d GPUs", n, len(t.s.GPUs))
 	if n == 0 {
-		return ansi.Row{Cells: []ansi.Cell{ansi.CellOf(sign, t.dim), ansi.CellOf(covered, t.dim)}, Span: 1}
+		return ansi.Row{Cells: []ansi.Cell{ansi.CellOf(sign, t.Dim), ansi.CellOf(covered, t.Dim)}, Span: 1}
 	}
 	mean := func(sum *monitor.Total) ansi.Cell {
 		r := sum.Reading()
@@ -431,11 +418,11 @@ func (t *text) sum() ansi.Row {
 		return t.percent(r)
 	}
 	return ansi.Row{Cells: []ansi.Cell{
-		ansi.CellOf(sign, t.dim), {}, mean(&load), mean(&sm),
+		ansi.CellOf(sign, t.Dim), {}, mean(&load), mean(&sm),
 		t.percent(share(used.Reading(), total.Reading())),
-		ansi.CellOf(of(used.Reading(), total.Reading(), perGiB, 0), t.plain),
-		ansi.CellOf(of(power.Reading(), limit.Reading(), perWatt, 0), t.plain),
-		{}, ansi.CellOf(covered, t.dim),
+		ansi.CellOf(of(used.Reading(), total.Reading(), perGiB, 0), t.Plain),
+		ansi.CellOf(of(power.Reading(), limit.Reading(), perWatt, 0), t.Plain),
+		{}, ansi.CellOf(covered, t.Dim),
 	}}
 }
 
@@ -501,18 +488,18 @@ func (t *text) processes() {
 			{Head: "CPU", Right: true, Gap: 1, Least: 5},
 			{Head: "TIME", Right: true, Gap: 1, Least: 6},
 			{Head: "COMMAND", Gap: 1},
-		}, rows, t.dim)
+		}, rows, t.Dim)
 	} else if read == all {
 		t.End()
-		t.Paragraph(nobody(c, "a GPU"), t.dim)
+		t.Paragraph(nobody(c, "a GPU"), t.Dim)
 	} else if read > 0 && len(unread) == 0 {
 		t.End()
-		t.Paragraph(nobody(c, "a GPU that could be read"), t.dim)
+		t.Paragraph(nobody(c, "a GPU that could be read"), t.Dim)
 	}
 	if len(unread) > 0 {
 		t.End()
 		for _, s := range unread {
-			t.Paragraph(s, t.warn)
+			t.Paragraph(s, t.Warn)
 		}
 	}
 }
@@ -549,22 +536,22 @@ func (t *text) process(at *monitor.Placed) ansi.Row {
 		kinds = "-"
 	}
 	cpu := t.percent(p.CPUPercent)
-	cpu.Style = t.plain // of one core: 101 % is no alarm
+	cpu.Style = t.Plain // of one core: 101 % is no alarm
 	ran := "-"
 	if start, ok := p.StartTime.Int(); ok {
 		ran = Span(t.s.Time.Sub(time.Unix(0, start)))
 	}
 	return ansi.Row{Cells: []ansi.Cell{
-		ansi.CellOf(label(at.GPU, at.Parent), t.bold),
-		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.plain),
-		ansi.CellOf(user, t.plain),
-		ansi.CellOf(kinds, t.plain),
+		ansi.CellOf(label(at.GPU, at.Parent), t.Bold),
+		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.Plain),
+		ansi.CellOf(user, t.Plain),
+		ansi.CellOf(kinds, t.Plain),
 		t.percent(p.SMPercent),
-		ansi.CellOf(Size(p.GPUMemoryBytes), t.plain),
+		ansi.CellOf(Size(p.GPUMemoryBytes), t.Plain),
 		t.percent(share(p.GPUMemoryBytes, at.GPU.Readings[monitor.MemoryTotalBytes])),
 		cpu,
-		ansi.CellOf(ran, t.plain),
-		ansi.CellOf(command(p), t.plain),
+		ansi.CellOf(ran, t.Plain),
+		ansi.CellOf(command(p), t.Plain),
 	}}
 }
 

@@ -95,7 +95,7 @@ func summed(snaps ...*monitor.Snapshot) *Summary {
 	return s
 }
 
-var plain = TextOptions{Location: time.UTC}
+var plain = ansi.PageOptions{Location: time.UTC}
 
 func textOf(s *Summary) string { return string(s.AppendText(nil, plain)) }
 
@@ -883,7 +883,7 @@ func TestAnySnapshots(t *testing.T) {
 		s.SetBroken(r.IntN(3), []int64{1, 2}[:r.IntN(3)])
 		s.SetDamaged(r.IntN(3))
 		parse(t, s)
-		for _, o := range []TextOptions{{}, {Width: 40}, {ASCII: true}, {Width: 120, Level: ansi.LevelRGB}} {
+		for _, o := range []ansi.PageOptions{{}, {Width: 40}, {ASCII: true}, {Width: 120, Level: ansi.LevelRGB}} {
 			o.Location = time.UTC
 			text := string(s.AppendText(nil, o))
 			if !utf8.ValidString(text) || !strings.HasSuffix(text, "\n") {

@@ -25,30 +25,10 @@ const (
 	textProcesses = 20
 )
 
-// TextOptions are how the text looks.
-type TextOptions struct {
-	Level    ansi.Level     // which colours; the zero value gives plain text
-	ASCII    bool           // no characters beyond ASCII
-	Width    int            // cells of a line, 40 or more; 0 means 80
-	Location *time.Location // of the times shown; nil means the local one
-}
-
 // AppendText appends the summary as text for people, in lines that each end in a
 // newline.
-func (s *Summary) AppendText(dst []byte, o TextOptions) []byte {
-	if o.Width == 0 {
-		o.Width = 80
-	}
-	o.Width = max(o.Width, 40)
-	if o.Location == nil {
-		o.Location = time.Local
-	}
-	t := text{
-		Page: ansi.NewPage(dst, o.Width, o.Level, o.ASCII), document: s.document(), ascii: o.ASCII, location: o.Location,
-		bold: ansi.Style{Attr: ansi.Bold}, dim: ansi.Style{Attr: ansi.Dim},
-		warn:     ansi.Style{Fg: o.Level.RGB(215, 215, 95), Attr: ansi.Bold},
-		critical: ansi.Style{Fg: o.Level.RGB(215, 95, 95), Attr: ansi.Bold},
-	}
+func (s *Summary) AppendText(dst []byte, o ansi.PageOptions) []byte {
+	t := text{Page: ansi.NewPage(dst, o), document: s.document()}
 	t.oneDay = t.First != nil && t.day(stamp(*t.First)) == t.day(stamp(*t.Last))
 	t.head()
 	if t.Snapshots > 0 {
@@ -65,13 +45,11 @@ func (s *Summary) AppendText(dst []byte, o TextOptions) []byte {
 type text struct {
 	*ansi.Page
 	*document
-	plain, bold, dim, warn, critical ansi.Style
-	ascii, oneDay                    bool
-	location                         *time.Location
+	oneDay bool
 }
 
 func (t *text) format(at stamp, layout string) string {
-	return time.Time(at).In(t.location).Format(layout)
+	return time.Time(at).In(t.Location).Format(layout)
 }
 
 func (t *text) day(at stamp) string { return t.format(at, "2006-01-02") }
@@ -112,7 +90,7 @@ func count(n int64, one, more string) string {
 // section begins a part of the page.
 func (t *text) section(title string) {
 	t.End()
-	t.Line.Text(0, 0, title, t.bold)
+	t.Line.Text(0, 0, title, t.Bold)
 	t.End()
 }
 
@@ -123,10 +101,10 @@ func (t *text) head() {
 			title += "  [" + source + "]"
 		}
 	}
-	t.Line.TextCut(0, 0, t.Width(), title, t.bold)
+	t.Line.TextCut(0, 0, t.Width, title, t.Bold)
 	t.End()
 	if t.Snapshots == 0 {
-		t.Paragraph("no snapshot in it", t.warn)
+		t.Paragraph("no snapshot in it", t.Warn)
 	} else {
 		line := t.day(stamp(*t.First)) + " " + t.format(stamp(*t.First), "15:04:05") + " to "
 		if !t.oneDay {
@@ -137,28 +115,28 @@ func (t *text) head() {
 			line += strconv.FormatFloat(*t.Least, 'f', -1, 64) + " to "
 		}
 		line += strconv.FormatFloat(*t.Most, 'f', -1, 64) + " s, " + span(t.Covered) + " covered"
-		t.Paragraph(line, t.plain)
+		t.Paragraph(line, t.Plain)
 		t.hosts()
 	}
 	if t.Waiting > 0 || t.WaitingReason != "" {
-		t.Paragraph("waited for the driver for "+span(t.Waiting)+": "+string(t.WaitingReason), t.warn)
+		t.Paragraph("waited for the driver for "+span(t.Waiting)+": "+string(t.WaitingReason), t.Warn)
 	}
 	for i, c := range t.Clock.List {
 		if i == textClocks {
-			t.Paragraph(fmt.Sprintf("%d more changes of the clock", t.Clock.Count-int64(i)), t.warn)
+			t.Paragraph(fmt.Sprintf("%d more changes of the clock", t.Clock.Count-int64(i)), t.Warn)
 			break
 		}
 		line := "the clock was set back by " + report.Spell(-time.Duration(c.Seconds))
 		if c.Seconds > 0 {
 			line = "the clock was set forward by " + report.Spell(time.Duration(c.Seconds)) + ", or the machine slept,"
 		}
-		t.Paragraph(line+" at "+t.clock(c.From)+", to "+t.clock(c.To), t.warn)
+		t.Paragraph(line+" at "+t.clock(c.From)+", to "+t.clock(c.To), t.Warn)
 	}
 	if n := t.Overlapping; n > 0 {
-		t.Paragraph(count(int64(n), "run overlaps an earlier one", "runs overlap earlier ones")+" in time: what both have counts twice", t.warn)
+		t.Paragraph(count(int64(n), "run overlaps an earlier one", "runs overlap earlier ones")+" in time: what both have counts twice", t.Warn)
 	}
 	if n := t.Damaged; n > 0 {
-		t.Paragraph("compressed data is damaged in "+count(int64(n), "place", "places")+": what was there is lost", t.warn)
+		t.Paragraph("compressed data is damaged in "+count(int64(n), "place", "places")+": what was there is lost", t.Warn)
 	}
 	if n := t.Broken.Count; n > 0 {
 		line := count(int64(n), "line is", "lines are") + " broken and not counted: "
@@ -171,7 +149,7 @@ func (t *text) head() {
 		if len(t.Broken.First) < n {
 			line += ", and others"
 		}
-		t.Paragraph(line, t.warn)
+		t.Paragraph(line, t.Warn)
 	}
 }
 
@@ -189,7 +167,7 @@ func (t *text) hosts() {
 	default:
 		line += "unknown"
 	}
-	t.Paragraph(line, t.plain)
+	t.Paragraph(line, t.Plain)
 	line = ""
 	for i := range t.Drivers {
 		d := t.Drivers[i]
@@ -208,14 +186,14 @@ func (t *text) hosts() {
 	if t.DriversLeft > 0 {
 		line += ", and others"
 	}
-	t.Paragraph("driver "+line, t.plain)
+	t.Paragraph("driver "+line, t.Plain)
 	if len(t.Runs) == 1 {
 		return
 	}
-	t.Paragraph(count(int64(len(t.Runs))+t.RunsLeft, "run", "runs")+":", t.plain)
+	t.Paragraph(count(int64(len(t.Runs))+t.RunsLeft, "run", "runs")+":", t.Plain)
 	for i := range t.Runs {
 		if i == textRuns {
-			t.Paragraph(fmt.Sprintf("  %d more", int64(len(t.Runs)-i)+t.RunsLeft), t.dim)
+			t.Paragraph(fmt.Sprintf("  %d more", int64(len(t.Runs)-i)+t.RunsLeft), t.Dim)
 			break
 		}
 		r := t.Runs[i]
@@ -226,7 +204,7 @@ func (t *text) hosts() {
 		if r.Source != "live" {
 			line += ", " + r.Source
 		}
-		t.Paragraph("  "+line, t.plain)
+		t.Paragraph("  "+line, t.Plain)
 	}
 }
 
@@ -309,18 +287,18 @@ const (
 func (t *text) figure(v *float64, of *docValues, scale float64, digits int, unit string, most int) ansi.Cell {
 	text := number(v, scale, digits, of.Provenance != "", most)
 	if v == nil {
-		return ansi.CellOf(text, t.dim)
+		return ansi.CellOf(text, t.Dim)
 	}
-	return ansi.CellOf(text+unit, t.plain)
+	return ansi.CellOf(text+unit, t.Plain)
 }
 
 func (t *text) gpus() {
 	if len(t.GPUs) == 0 {
-		t.Paragraph("no GPU", t.warn)
+		t.Paragraph("no GPU", t.Warn)
 		return
 	}
 	degree := "°C"
-	if t.ascii {
+	if t.ASCII {
 		degree = "C"
 	}
 	t.section("GPUs: means, 95th percentiles, maxima of what was known")
@@ -349,13 +327,13 @@ func (t *text) gpus() {
 			name = *g.Host + " " + name
 		}
 		rows = append(rows, ansi.Row{Cells: []ansi.Cell{
-			ansi.CellOf(t.label(g), t.bold),
+			ansi.CellOf(t.label(g), t.Bold),
 			percent(g.Utilization.Mean, &g.Utilization), p95, percent(g.Utilization.Max, &g.Utilization),
 			percent(g.SM.Mean, &g.SM), memory,
 			t.figure(g.Power.Mean, &g.Power, perWatt, 0, "", mostWatts), t.figure(g.Power.Max, &g.Power, perWatt, 0, "", mostWatts),
 			t.figure(g.Temperature.Mean, &g.Temperature, 1, 0, "", mostDegrees), t.figure(g.Temperature.Max, &g.Temperature, 1, 0, "", mostDegrees),
 			t.joules(g.Energy.Joules, unit, g.Energy.Estimated),
-			ansi.CellOf(name, t.plain),
+			ansi.CellOf(name, t.Plain),
 		}})
 	}
 	t.Table([]ansi.Column{
@@ -365,11 +343,11 @@ func (t *text) gpus() {
 		{Head: "W", Right: true, Gap: 1}, {Head: "max", Right: true, Gap: 1},
 		{Head: degree, Right: true, Gap: 1}, {Head: "max", Right: true, Gap: 1},
 		{Head: "ENERGY", Right: true, Gap: 1}, {Head: "NAME", Gap: 1},
-	}, rows, t.dim)
+	}, rows, t.Dim)
 	t.energy()
 	t.unknown()
 	if t.GPUsLeft > 0 {
-		t.Paragraph(count(int64(t.GPUsLeft), "GPU", "GPUs")+" more than are told apart, not counted", t.warn)
+		t.Paragraph(count(int64(t.GPUsLeft), "GPU", "GPUs")+" more than are told apart, not counted", t.Warn)
 	}
 }
 
@@ -412,7 +390,7 @@ func (t *text) energyUnit() int {
 
 func (t *text) joules(v *float64, unit int, estimated bool) ansi.Cell {
 	if v == nil {
-		return ansi.CellOf("-", t.dim)
+		return ansi.CellOf("-", t.Dim)
 	}
 	u := &energyUnits[unit]
 	text := number(v, 1/u.joules, u.digits, estimated, mostEnergy)
@@ -422,7 +400,7 @@ func (t *text) joules(v *float64, unit int, estimated bool) ansi.Cell {
 			text = "~" + text
 		}
 	}
-	return ansi.CellOf(text+" "+u.name, t.plain)
+	return ansi.CellOf(text+" "+u.name, t.Plain)
 }
 
 // energy tells what is to be known of the energy of the GPUs, and adds it up where
@@ -459,16 +437,16 @@ func (t *text) energy() {
 		}
 	}
 	if len(estimated) > 0 {
-		t.Paragraph("energy: ~ estimated from power", t.dim)
+		t.Paragraph("energy: ~ estimated from power", t.Dim)
 	}
 	switch {
 	case n < 2 || len(unknown) == n:
 	case len(unknown) > 0:
-		t.Paragraph("energy of all GPUs not added up: that of "+t.labels(unknown)+" is unknown", t.dim)
+		t.Paragraph("energy of all GPUs not added up: that of "+t.labels(unknown)+" is unknown", t.Dim)
 	case len(estimated) > 0:
-		t.Paragraph("energy of all GPUs not added up: that of "+t.labels(estimated)+" is estimated", t.dim)
+		t.Paragraph("energy of all GPUs not added up: that of "+t.labels(estimated)+" is estimated", t.Dim)
 	default:
-		t.Paragraph(fmt.Sprintf("energy of all %d GPUs: %s", n, t.joules(&sum, unitOf(sum), false).Text), t.plain)
+		t.Paragraph(fmt.Sprintf("energy of all %d GPUs: %s", n, t.joules(&sum, unitOf(sum), false).Text), t.Plain)
 	}
 	var lines []string
 	for _, g := range notes {
@@ -480,10 +458,10 @@ func (t *text) energy() {
 func (t *text) notes(lines []string) {
 	for i, line := range lines {
 		if i == textNotes {
-			t.Paragraph(fmt.Sprintf("%d more of this kind", len(lines)-i), t.dim)
+			t.Paragraph(fmt.Sprintf("%d more of this kind", len(lines)-i), t.Dim)
 			break
 		}
-		t.Paragraph(line, t.dim)
+		t.Paragraph(line, t.Dim)
 	}
 }
 
@@ -591,7 +569,7 @@ func (t *text) states() {
 			t.section("States")
 			begun = true
 		}
-		t.Paragraph(t.named(g)+": "+strings.TrimLeft(line, ",; "), t.plain)
+		t.Paragraph(t.named(g)+": "+strings.TrimLeft(line, ",; "), t.Plain)
 	}
 }
 
@@ -642,9 +620,9 @@ func (t *text) slowed() {
 	var rows []slow
 	for i := range t.GPUs {
 		g := t.GPUs[i]
-		r := slow{ansi.Row{Cells: []ansi.Cell{ansi.CellOf(t.label(g), t.bold)}}, i, 0}
+		r := slow{ansi.Row{Cells: []ansi.Cell{ansi.CellOf(t.label(g), t.Bold)}}, i, 0}
 		for _, m := range shown {
-			cell := ansi.CellOf("", t.plain)
+			cell := ansi.CellOf("", t.Plain)
 			for _, have := range g.Throttle {
 				if have.key == m.key {
 					r.passed = max(r.passed, have.value)
@@ -666,16 +644,16 @@ func (t *text) slowed() {
 	for _, r := range rows {
 		table = append(table, r.row)
 	}
-	t.Table(columns, table, t.dim)
+	t.Table(columns, table, t.Dim)
 	if len(more) > 0 {
-		t.Paragraph(count(int64(len(more)), "more GPU", "more GPUs")+", "+span(more[0].passed)+" each at most", t.dim)
+		t.Paragraph(count(int64(len(more)), "more GPU", "more GPUs")+", "+span(more[0].passed)+" each at most", t.Dim)
 	}
 	line := ""
 	for _, m := range all[len(shown):] {
 		line += ", " + strings.ReplaceAll(m.key, "_", " ") + " " + span(m.value)
 	}
 	if line != "" {
-		t.Paragraph("all GPUs together: "+line[2:], t.plain)
+		t.Paragraph("all GPUs together: "+line[2:], t.Plain)
 	}
 }
 
@@ -756,7 +734,7 @@ func (t *text) alarms() {
 	t.section("Alarms, as last worded")
 	for i, f := range list {
 		if i == textAlarms {
-			t.Paragraph(fmt.Sprintf("%d more", len(list)-i), t.dim)
+			t.Paragraph(fmt.Sprintf("%d more", len(list)-i), t.Dim)
 			break
 		}
 		line := t.period(f.first, f.last) + " " + t.labels(f.gpus) + ": " + f.text
@@ -776,17 +754,17 @@ func (t *text) alarms() {
 		if how != "" {
 			line += " (" + how[2:] + ")"
 		}
-		style := t.plain
+		style := t.Plain
 		switch f.level {
 		case monitor.Critical:
-			style = t.critical
+			style = t.Critical
 		case monitor.Warn:
-			style = t.warn
+			style = t.Warn
 		}
 		t.Paragraph(line, style)
 	}
 	if left > 0 {
-		t.Paragraph("others were too many to tell apart", t.warn)
+		t.Paragraph("others were too many to tell apart", t.Warn)
 	}
 }
 
@@ -800,7 +778,7 @@ func (t *text) processes() {
 	}
 	if len(t.Processes) == 0 {
 		t.End()
-		t.Paragraph("no process", t.dim)
+		t.Paragraph("no process", t.Dim)
 		return
 	}
 	t.section("Processes: most memory, mean load, and for how long they were seen")
@@ -817,25 +795,25 @@ func (t *text) processes() {
 		{Head: "SEEN", Right: true, Gap: 1, Least: 6},
 		{Head: "FIRST", Gap: 1}, {Head: "LAST", Gap: 1},
 		{Head: "NAME", Gap: 1},
-	}, rows, t.dim)
+	}, rows, t.Dim)
 	if n := len(t.Processes) - len(rows); n > 0 {
-		t.Paragraph(count(int64(n), "more process", "more processes")+" with less memory", t.dim)
+		t.Paragraph(count(int64(n), "more process", "more processes")+" with less memory", t.Dim)
 	}
 	if n := t.ProcessesLeft.Count; n > 0 {
 		line := count(n, "process", "processes") + " more than are told apart"
 		if v := t.ProcessesLeft.Peak; v != nil {
 			line += ", of " + report.Size(monitor.OfFloat(*v)) + " at most"
 		}
-		t.Paragraph(line, t.warn)
+		t.Paragraph(line, t.Warn)
 	}
 }
 
 func (t *text) process(p *docProc) ansi.Row {
 	named := func(w *string) ansi.Cell {
 		if w == nil || *w == "" {
-			return ansi.CellOf("?", t.dim)
+			return ansi.CellOf("?", t.Dim)
 		}
-		return ansi.CellOf(*w, t.plain)
+		return ansi.CellOf(*w, t.Plain)
 	}
 	is := func(key string) bool { // not measured
 		for _, e := range p.Provenance {
@@ -880,13 +858,13 @@ func (t *text) process(p *docProc) ansi.Row {
 		return t.format(at, "01-02 15:04")
 	}
 	return ansi.Row{Cells: []ansi.Cell{
-		ansi.CellOf(gpus, t.bold),
-		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.plain),
+		ansi.CellOf(gpus, t.Bold),
+		ansi.CellOf(strconv.FormatUint(uint64(p.PID), 10), t.Plain),
 		named(p.User),
-		ansi.CellOf(size, t.plain),
-		ansi.CellOf(load, t.plain),
-		ansi.CellOf(span(p.Seconds), t.plain),
-		ansi.CellOf(short(p.First), t.plain), ansi.CellOf(short(p.Last), t.plain),
+		ansi.CellOf(size, t.Plain),
+		ansi.CellOf(load, t.Plain),
+		ansi.CellOf(span(p.Seconds), t.Plain),
+		ansi.CellOf(short(p.First), t.Plain), ansi.CellOf(short(p.Last), t.Plain),
 		named(p.Name),
 	}}
 }
@@ -898,10 +876,10 @@ func (t *text) gaps() {
 	t.section(fmt.Sprintf("%s in the recording, %s in all", count(t.Gaps.Count, "gap", "gaps"), span(t.Gaps.Seconds)))
 	for i := range t.Gaps.List {
 		if i == textGaps {
-			t.Paragraph(fmt.Sprintf("%d more", t.Gaps.Count-int64(i)), t.dim)
+			t.Paragraph(fmt.Sprintf("%d more", t.Gaps.Count-int64(i)), t.Dim)
 			break
 		}
 		g := t.Gaps.List[i]
-		t.Paragraph(t.period(g.From, g.To)+" ("+span(g.Seconds)+")", t.plain)
+		t.Paragraph(t.period(g.From, g.To)+" ("+span(g.Seconds)+")", t.Plain)
 	}
 }
