@@ -39,6 +39,17 @@ func ParseSelection(list string) (Selection, error) {
 	return s, nil
 }
 
+// NewSelection returns the choice of parts as ParseSelection takes them, and of what
+// VisibleDevices returns; with neither, of all GPUs.
+func NewSelection(parts, visible []string) (s Selection, err error) {
+	if len(parts) > 0 {
+		if s, err = ParseSelection(strings.Join(parts, ",")); err != nil {
+			return s, err
+		}
+	}
+	return s.WithVisible(visible)
+}
+
 func parseSelector(p string) (selector, error) {
 	sel := selector{text: p, first: None}
 	if p == "" {
@@ -236,6 +247,16 @@ func (s Selection) Picks(g *GPU) (picked bool, instances []GPU) {
 		}
 	}
 	return instances != nil, instances
+}
+
+// Settle returns s on a machine that has exactly gpus, as Trimmed does, and what is
+// wrong with it there, "" when all is well.
+func (s Selection) Settle(gpus []GPU) (settled Selection, wrong string) {
+	settled = s.Trimmed(gpus)
+	if settled.All() && !s.All() {
+		return s, "CUDA_VISIBLE_DEVICES shows no GPU"
+	}
+	return settled, settled.Check(gpus)
 }
 
 // Fixed returns the choice that s makes among gpus by what stays of a GPU: its

@@ -95,7 +95,11 @@ func newProgress(path string, w *record.Writer) *progress {
 // next counts a snapshot.
 func (p *progress) next() {
 	p.snapshots++
-	p.show(fmt.Sprintf("%d snapshots, %s, %s", p.snapshots, fileSize(p.w.Size()), report.Span(time.Since(p.began))))
+	p.show(p.sofar())
+}
+
+func (p *progress) sofar() string {
+	return fmt.Sprintf("%d snapshots, %s, %s", p.snapshots, fileSize(p.w.Size()), report.Span(time.Since(p.began)))
 }
 
 func (p *progress) show(text string) {
@@ -109,7 +113,7 @@ func (p *progress) show(text string) {
 // end says what there is now, and leaves the line.
 func (p *progress) end() {
 	if p.shown {
-		text := fmt.Sprintf("%d snapshots, %s, %s", p.snapshots, fileSize(p.w.Size()), report.Span(time.Since(p.began)))
+		text := p.sofar()
 		fmt.Fprintln(os.Stderr, "\r"+text+strings.Repeat(" ", max(0, p.width+len("^C")-len(text))))
 	}
 }

@@ -306,6 +306,7 @@ func TestSummaryAndDiff(t *testing.T) {
 		t.Errorf("of one GPU: %v", s.objects("gpus"))
 	}
 	says(t, run(t, nil, nvtop, "summary", "-g", "9", a), 1, "no such GPU: 9", "recording")
+	says(t, run(t, []string{"CUDA_VISIBLE_DEVICES=GPU-4242", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}, nvtop, "summary", "-g", "visible", a), 1, "CUDA_VISIBLE_DEVICES shows no GPU", "recording")
 	for _, args := range [][]string{{"summary", a}, {"summary", b}, {"diff", "-g", "0-1", a, b}, {"diff", "--at", "+0s,+1h", a, a}} {
 		r := run(t, nil, append([]string{nvtop}, args...)...)
 		if r.code != 0 || r.err != "" || r.out == "" || strings.Contains(r.out, "\x1b") {

@@ -23,24 +23,18 @@ type chooser struct {
 }
 
 func (o *options) chooser() (*chooser, error) {
-	var c chooser
-	var err error
-	if len(o.gpus) > 0 {
-		if c.s, err = monitor.ParseSelection(strings.Join(o.gpus, ",")); err != nil {
-			return nil, err
-		}
-	}
-	c.s, err = c.s.WithVisible(o.visible)
-	return &c, err
+	s, err := monitor.NewSelection(o.gpus, o.visible)
+	return &chooser{s: s}, err
 }
 
 // of returns what is chosen of a snapshot.
 func (c *chooser) of(s *monitor.Snapshot) (*monitor.Snapshot, error) {
 	if !c.fixed && len(s.GPUs) > 0 {
-		if wrong := c.s.Trimmed(s.GPUs).Check(s.GPUs); wrong != "" {
+		settled, wrong := c.s.Settle(s.GPUs)
+		if wrong != "" {
 			return nil, &monitor.OpenError{Cause: monitor.CauseNoSuchGPU, What: wrong, Hint: "it is about the GPUs of the recording"}
 		}
-		c.s, c.fixed = c.s.Trimmed(s.GPUs).Fixed(s.GPUs), true
+		c.s, c.fixed = settled.Fixed(s.GPUs), true
 	}
 	return c.s.Of(s), nil
 }

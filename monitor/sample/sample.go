@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"nvtop-lite/monitor"
@@ -80,18 +79,10 @@ func New(cfg Config, req monitor.Request) (*Sampler, error) {
 	for _, src := range cfg.Sources {
 		s.supplies = append(s.supplies, &supply{source: src, keys: map[string]bool{}, due: time.Now(), backOff: time.Second})
 	}
-	if len(req.GPUs) > 0 {
-		chosen, err := monitor.ParseSelection(strings.Join(req.GPUs, ","))
-		if err != nil {
-			return nil, fmt.Errorf("selecting GPUs: %w", err)
-		}
-		s.chosen = chosen
-	}
-	chosen, err := s.chosen.WithVisible(req.Visible)
-	if err != nil {
+	var err error
+	if s.chosen, err = monitor.NewSelection(req.GPUs, req.Visible); err != nil {
 		return nil, fmt.Errorf("selecting GPUs: %w", err)
 	}
-	s.chosen = chosen
 	s.apply(req)
 	return s, nil
 }
@@ -202,14 +193,11 @@ func (s *Sampler) checkChoice() *monitor.OpenError {
 // check says what is wrong with the choice on a machine that has exactly gpus,
 // after what CUDA would not look at was taken from it.
 func (s *Sampler) check(gpus []monitor.GPU) *monitor.OpenError {
-	chosen := s.chosen.Trimmed(gpus)
-	if chosen.All() && !s.chosen.All() {
-		return noSuchGPU("CUDA_VISIBLE_DEVICES shows no GPU", len(gpus))
-	}
-	s.chosen = chosen
-	if wrong := chosen.Check(gpus); wrong != "" {
+	chosen, wrong := s.chosen.Settle(gpus)
+	if wrong != "" {
 		return noSuchGPU(wrong, len(gpus))
 	}
+	s.chosen = chosen
 	return nil
 }
 
