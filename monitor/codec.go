@@ -354,8 +354,8 @@ func (e *Encoder) number(b uint64) {
 	e.b = binary.LittleEndian.AppendUint64(e.b, b)
 }
 
-func (h *Host) readings() [3]*Reading {
-	return [...]*Reading{&h.CPUPercent, &h.MemoryTotalBytes, &h.MemoryAvailableBytes}
+func (h *Host) readings() [5]*Reading {
+	return [...]*Reading{&h.CPUPercent, &h.MemoryTotalBytes, &h.MemoryAvailableBytes, &h.HugePagesTotalBytes, &h.HugePagesFreeBytes}
 }
 
 func (p *Process) readings() [8]*Reading {
@@ -409,11 +409,11 @@ func (e *Encoder) snapshot(s, p *Snapshot) {
 		bit(s.Source != p.Source, snapSource) |
 		bit(s.Waiting != p.Waiting || s.WaitingHint != p.WaitingHint, snapWaiting) |
 		bit(h.Hostname != hp.Hostname || h.OS != hp.OS || h.Arch != hp.Arch || h.BootID != hp.BootID, snapHost) |
-		bit(h.CPUPercent != hp.CPUPercent || h.MemoryTotalBytes != hp.MemoryTotalBytes || h.MemoryAvailableBytes != hp.MemoryAvailableBytes, snapHostReadings) |
+		bit(!sameReadings(hostReadings[:], hostReadingsBefore[:]), snapHostReadings) |
 		bit(!shared(s.GPUs, p.GPUs), snapGPUs) |
 		bit(s.Driver != p.Driver, snapDriver) |
 		bit(!samePlatform(&s.Platform, &p.Platform), snapPlatform) |
-		bit(s.Platform.EMCMHz != p.Platform.EMCMHz || !same(s.Platform.Rails, p.Platform.Rails) || !same(s.Platform.Engines, p.Platform.Engines), snapPlatformReadings) |
+		bit(s.Platform.EMCMHz != p.Platform.EMCMHz || s.Platform.EMCPercent != p.Platform.EMCPercent || !same(s.Platform.Parts, p.Platform.Parts), snapPlatformReadings) |
 		bit(!same(s.Warnings, p.Warnings), snapWarnings)
 	e.uint(mask)
 	e.int(s.Time.Unix() - p.Time.Unix())
@@ -466,44 +466,37 @@ func (e *Encoder) snapshot(s, p *Snapshot) {
 	}
 }
 
-func (p *Platform) texts() [5]*Text {
-	return [...]*Text{&p.Model, &p.SoC, &p.L4T, &p.JetPack, &p.PowerMode}
-}
-
-func samePlatform(a, b *Platform) bool {
-	return a.Kind == b.Kind && a.Model == b.Model && a.SoC == b.SoC && a.L4T == b.L4T &&
-		a.JetPack == b.JetPack && a.PowerMode == b.PowerMode
+func sameReadings(a, b []*Reading) bool {
+	for i, r := range a {
+		if *r != *b[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Encoder) platformReadings(s, p *Platform) {
-	e.readings(maskOther, []*Reading{&s.EMCMHz}, []*Reading{&p.EMCMHz})
-	length(e, s.Rails)
-	for i := range s.Rails {
-		r, before := &s.Rails[i], Rail{}
-		if i < len(p.Rails) {
-			before = p.Rails[i]
+	e.readings(maskOther, []*Reading{&s.EMCMHz, &s.EMCPercent}, []*Reading{&p.EMCMHz, &p.EMCPercent})
+	length(e, s.Parts)
+	for i := range s.Parts {
+		part, before := &s.Parts[i], Part{}
+		if i < len(p.Parts) {
+			before = p.Parts[i]
 		}
-		named := r.Name != before.Name || r.Scope != before.Scope
+		named := part.Kind != before.Kind || part.Name != before.Name || part.Scope != before.Scope
 		e.byte(byte(bit(named, 1)))
 		if named {
-			e.string(r.Name)
-			e.string(r.Scope)
+			e.byte(byte(part.Kind))
+			e.string(part.Name)
+			e.string(part.Scope)
 		}
-		e.readings(maskOther, []*Reading{&r.PowerMW}, []*Reading{&before.PowerMW})
+		now, then := part.readings(), before.readings()
+		e.readings(maskOther, now[:], then[:])
 	}
-	length(e, s.Engines)
-	for i := range s.Engines {
-		r, before := &s.Engines[i], Engine{}
-		if i < len(p.Engines) {
-			before = p.Engines[i]
-		}
-		named := r.Name != before.Name
-		e.byte(byte(bit(named, 1)))
-		if named {
-			e.string(r.Name)
-		}
-		e.readings(maskOther, []*Reading{&r.Percent}, []*Reading{&before.Percent})
-	}
+}
+
+func (p *Part) readings() [maxPartReadings]*Reading {
+	return [...]*Reading{&p.Readings[0], &p.Readings[1], &p.Readings[2]}
 }
 
 // noGPU and noProcess are what is compared with where nothing was before.
@@ -744,7 +737,7 @@ func (e *Encoder) process(step uint64, p, before *Process) {
 // message can.
 func limited(s *Snapshot) *Snapshot {
 	gpus, processes := len(s.GPUs), 0
-	fits := len(s.Warnings) <= maxList && len(s.Platform.Rails) <= maxList && len(s.Platform.Engines) <= maxList
+	fits := len(s.Warnings) <= maxList && len(s.Platform.Parts) <= maxList
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
 		gpus += len(g.MIG)
@@ -760,8 +753,7 @@ func limited(s *Snapshot) *Snapshot {
 	}
 	c := *s
 	c.Warnings = cut(c.Warnings, maxList)
-	c.Platform.Rails = cut(c.Platform.Rails, maxList)
-	c.Platform.Engines = cut(c.Platform.Engines, maxList)
+	c.Platform.Parts = cut(c.Platform.Parts, maxList)
 	gpus, processes = maxGPUs, maxProcesses
 	c.GPUs = limitedGPUs(s.GPUs, &gpus, &processes)
 	for i := range c.GPUs {

@@ -365,26 +365,22 @@ func (d *Decoder) snapshot(s *Snapshot) {
 }
 
 func (d *Decoder) platformReadings(p *Platform) {
-	d.readings(maskOther, []*Reading{&p.EMCMHz})
-	rails := list[Rail](d, maxList)
-	copy(rails, p.Rails)
-	for i := range rails {
-		r := &rails[i]
+	d.readings(maskOther, []*Reading{&p.EMCMHz, &p.EMCPercent})
+	parts := list[Part](d, maxList)
+	copy(parts, p.Parts)
+	for i := range parts {
+		part := &parts[i]
 		if d.byte() != 0 {
-			r.Name, r.Scope = d.string(), d.string()
+			if part.Kind = PartKind(d.byte()); part.Kind >= NumPartKinds {
+				d.fail(errImpossible)
+				part.Kind = 0
+			}
+			part.Name, part.Scope = d.string(), d.string()
 		}
-		d.readings(maskOther, []*Reading{&r.PowerMW})
+		readings := part.readings()
+		d.readings(maskOther, readings[:])
 	}
-	engines := list[Engine](d, maxList)
-	copy(engines, p.Engines)
-	for i := range engines {
-		e := &engines[i]
-		if d.byte() != 0 {
-			e.Name = d.string()
-		}
-		d.readings(maskOther, []*Reading{&e.Percent})
-	}
-	p.Rails, p.Engines = rails, engines
+	p.Parts = parts
 }
 
 // gpuList reads GPUs, or the instances of one, which have none themselves.

@@ -211,6 +211,8 @@ type Host struct {
 	CPUPercent           Reading // of all cores together
 	MemoryTotalBytes     Reading
 	MemoryAvailableBytes Reading
+	HugePagesTotalBytes  Reading // memory set aside for huge pages, which is not available to others
+	HugePagesFreeBytes   Reading // what of that nobody uses
 }
 
 // Driver is the driver and its library.
@@ -219,32 +221,6 @@ type Driver struct {
 	CUDAVersion Text
 	NVMLVersion Text
 	Library     Text // path
-}
-
-// Rail is a power rail of a module.
-type Rail struct {
-	Name    string
-	Scope   string // gpu, shared or input
-	PowerMW Reading
-}
-
-// Engine is the load of an engine beside the GPU.
-type Engine struct {
-	Name    string
-	Percent Reading
-}
-
-// Platform is the kind of machine.
-type Platform struct {
-	Kind      string // server, jetson, spark, grace, wsl or unknown
-	Model     Text
-	SoC       Text
-	L4T       Text
-	JetPack   Text
-	PowerMode Text
-	Rails     []Rail
-	Engines   []Engine
-	EMCMHz    Reading
 }
 
 // Warning is something about the program itself that the user should know.

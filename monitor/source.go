@@ -47,6 +47,9 @@ type Sink interface {
 	Call(function string)
 	// Identity tells what the device is, as far as is known by now.
 	Identity(id Identity)
+	// Sources tells what the readings come from, where that is not the Source's
+	// Name alone.
+	Sources(names ...string)
 	// State tells the state of the device: OK, Lost, Sleeping, Unavailable.
 	// blocked is why nothing can be measured of an Unavailable one, why says it
 	// in words.

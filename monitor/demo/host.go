@@ -48,6 +48,8 @@ func (h *Host) Read() monitor.Host {
 		CPUPercent:           monitor.OfFloat(math.Round(clamp(100*cores/float64(n*coresPerGPU), 0, 100)*10) / 10),
 		MemoryTotalBytes:     monitor.OfInt(total),
 		MemoryAvailableBytes: monitor.OfInt(max(total-used, 0)),
+		HugePagesTotalBytes:  monitor.OfInt(0),
+		HugePagesFreeBytes:   monitor.OfInt(0),
 	}
 }
 
@@ -56,6 +58,6 @@ func (h *Host) Platform() monitor.Platform {
 	none := monitor.UnknownText(monitor.NotSupported)
 	return monitor.Platform{
 		Kind: host.Server, Model: monitor.OfText("demo"), SoC: none, L4T: none, JetPack: none, PowerMode: none,
-		EMCMHz: monitor.Unknown(monitor.NotSupported),
+		Governor: none, EMCMHz: monitor.Unknown(monitor.NotSupported), EMCPercent: monitor.Unknown(monitor.NotSupported),
 	}
 }

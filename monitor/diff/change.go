@@ -313,6 +313,8 @@ func hostChanges(a, b *monitor.Host) (l changes) {
 	l.reading("cpu_percent", "CPU", "%", monitor.Number, a.CPUPercent, b.CPUPercent)
 	l.reading("memory_total_bytes", "memory total", "bytes", monitor.Integer, a.MemoryTotalBytes, b.MemoryTotalBytes)
 	l.reading("memory_available_bytes", "memory available", "bytes", monitor.Integer, a.MemoryAvailableBytes, b.MemoryAvailableBytes)
+	l.reading("hugepages_total_bytes", "huge pages total", "bytes", monitor.Integer, a.HugePagesTotalBytes, b.HugePagesTotalBytes)
+	l.reading("hugepages_free_bytes", "huge pages free", "bytes", monitor.Integer, a.HugePagesFreeBytes, b.HugePagesFreeBytes)
 	return l
 }
 
@@ -331,9 +333,14 @@ func platformChanges(a, b *monitor.Platform) (l changes) {
 	l.text("l4t", "L4T", &a.L4T, &b.L4T)
 	l.text("jetpack", "JetPack", &a.JetPack, &b.JetPack)
 	l.text("power_mode", "power mode", &a.PowerMode, &b.PowerMode)
-	l.named("rails[", "].power_mw", "mW", rails(a), rails(b))
-	l.named("engines[", "].percent", "%", engines(a), engines(b))
+	l.text("gpu_governor", "GPU governor", &a.Governor, &b.Governor)
+	for kind := range monitor.NumPartKinds {
+		for i, r := range kind.Info().Readings {
+			l.named(kind.Info().Key+"[", "]."+r.Key, r, partsOf(a, kind, i), partsOf(b, kind, i))
+		}
+	}
 	l.reading("emc_mhz", "memory controller", "MHz", monitor.Number, a.EMCMHz, b.EMCMHz)
+	l.reading("emc_percent", "memory controller load", "%", monitor.Number, a.EMCPercent, b.EMCPercent)
 	return l
 }
 
@@ -343,23 +350,19 @@ type named struct {
 	reading monitor.Reading
 }
 
-func rails(p *monitor.Platform) (list []named) {
-	for i := range p.Rails {
-		list = append(list, named{p.Rails[i].Name, p.Rails[i].PowerMW})
-	}
-	return list
-}
-
-func engines(p *monitor.Platform) (list []named) {
-	for i := range p.Engines {
-		list = append(list, named{p.Engines[i].Name, p.Engines[i].Percent})
+// partsOf are the readings number i of the parts of a kind.
+func partsOf(p *monitor.Platform, kind monitor.PartKind, i int) (list []named) {
+	for j := range p.Parts {
+		if part := &p.Parts[j]; part.Kind == kind {
+			list = append(list, named{part.Name, part.Readings[i]})
+		}
 	}
 	return list
 }
 
 // named compares lists by name, of which the first in each counts; before and
 // after make its key.
-func (l *changes) named(before, after, unit string, old, new []named) {
+func (l *changes) named(before, after string, r monitor.PartReading, old, new []named) {
 	find := func(list []named, name string) monitor.Reading {
 		for i := range list {
 			if list[i].name == name {
@@ -373,7 +376,7 @@ func (l *changes) named(before, after, unit string, old, new []named) {
 		for i := range list {
 			if name := list[i].name; !done[name] {
 				done[name] = true
-				l.reading(before+name+after, name, unit, monitor.Number, find(old, name), find(new, name))
+				l.reading(before+name+after, name, r.Unit, r.Kind, find(old, name), find(new, name))
 			}
 		}
 	}

@@ -8,6 +8,7 @@
 package host
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -45,7 +46,9 @@ func (r *Reader) Read() monitor.Host {
 		BootID:     r.bootID(),
 		CPUPercent: r.cpuPercent(),
 	}
-	h.MemoryTotalBytes, h.MemoryAvailableBytes = Memory(string(r.root))
+	m := r.root.memory()
+	h.MemoryTotalBytes, h.MemoryAvailableBytes = m.total, m.available
+	h.HugePagesTotalBytes, h.HugePagesFreeBytes = m.hugeTotal, m.hugeFree
 	return h
 }
 
@@ -125,31 +128,58 @@ func (r *Reader) ClockTicks() int64 { return clockTicks() }
 // it could be had without swapping, both in bytes: MemTotal and MemAvailable of
 // /proc/meminfo or what the system has in their place.
 func Memory(root string) (total, available monitor.Reading) {
-	r := rootOf(root)
+	m := rootOf(root).memory()
+	return m.total, m.available
+}
+
+// memory is that of a machine, in bytes.
+type memory struct{ total, available, hugeTotal, hugeFree monitor.Reading }
+
+func (r Root) memory() memory {
 	if !r.Files() {
-		return nativeMemory()
+		none := monitor.Unknown(monitor.NotSupported)
+		total, available := nativeMemory()
+		return memory{total, available, none, none}
 	}
 	data, err := r.ReadFile("/proc/meminfo", maxMeminfo)
 	if err != nil {
 		u := failed("/proc/meminfo", err)
-		return u, u
+		return memory{u, u, u, u}
 	}
-	total, available = meminfoReading(data, "MemTotal"), meminfoReading(data, "MemAvailable")
-	if available.Known() {
-		return total, available
+	m := memory{total: meminfoReading(data, "MemTotal"), available: meminfoReading(data, "MemAvailable")}
+	if !m.available.Known() {
+		m.available = availableOf(data)
 	}
-	// Linux before 3.14 has no MemAvailable.
+	m.hugeTotal, m.hugeFree = hugePages(data, "HugePages_Total"), hugePages(data, "HugePages_Free")
+	return m
+}
+
+// availableOf estimates what is available: Linux before 3.14 does not say it.
+func availableOf(data []byte) monitor.Reading {
 	var sum int64
 	for _, key := range []string{"MemFree", "Buffers", "Cached"} {
 		v, ok := meminfoReading(data, key).Int()
 		if !ok {
-			return total, available
+			return monitor.Unknown(monitor.NotSupported)
 		}
 		sum += v
 	}
-	available = monitor.OfInt(sum)
+	available := monitor.OfInt(sum)
 	available.Provenance = monitor.Estimated
-	return total, available
+	return available
+}
+
+// hugePages returns a number of huge pages of the default size in bytes.
+func hugePages(data []byte, key string) monitor.Reading {
+	n, ok := meminfoReading(data, key).Int()
+	size, ok2 := meminfoReading(data, "Hugepagesize").Int()
+	switch {
+	case !ok || !ok2:
+		return monitor.Unknown(monitor.NotSupported)
+	case size > 0 && n > math.MaxInt64/size:
+		return monitor.Unknown(monitor.Implausible)
+	}
+	return monitor.OfInt(n * size)
 }
 
 // Meminfo returns one line of /proc/meminfo in bytes, such as NvMapMemUsed;

@@ -38,7 +38,7 @@ func (r *Reader) Platform() monitor.Platform {
 	none := monitor.UnknownText(monitor.NotSupported)
 	p := monitor.Platform{
 		Kind: Unclear, Model: none, SoC: none, L4T: none, JetPack: none, PowerMode: none,
-		EMCMHz: monitor.Unknown(monitor.NotSupported),
+		Governor: none, EMCMHz: monitor.Unknown(monitor.NotSupported), EMCPercent: monitor.Unknown(monitor.NotSupported),
 	}
 	if !r.root.Files() {
 		if runtime.GOOS == "windows" {

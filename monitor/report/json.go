@@ -266,6 +266,8 @@ func (w *writer) host(h *monitor.Host) {
 	w.reading(&o, "cpu_percent", "cpu_percent", h.CPUPercent, monitor.Number, 0)
 	w.reading(&o, "memory_total_bytes", "memory_total_bytes", h.MemoryTotalBytes, monitor.Integer, 0)
 	w.reading(&o, "memory_available_bytes", "memory_available_bytes", h.MemoryAvailableBytes, monitor.Integer, 0)
+	w.reading(&o, "hugepages_total_bytes", "hugepages_total_bytes", h.HugePagesTotalBytes, monitor.Integer, 0)
+	w.reading(&o, "hugepages_free_bytes", "hugepages_free_bytes", h.HugePagesFreeBytes, monitor.Integer, 0)
 	w.unavailable(&o)
 	w.close('}')
 }
@@ -296,39 +298,52 @@ func (w *writer) platform(p *monitor.Platform) {
 	for _, t := range [...]struct {
 		key  string
 		text *monitor.Text
-	}{{"model", &p.Model}, {"soc", &p.SoC}, {"l4t", &p.L4T}, {"jetpack", &p.JetPack}, {"power_mode", &p.PowerMode}} {
+	}{{"model", &p.Model}, {"soc", &p.SoC}, {"l4t", &p.L4T}, {"jetpack", &p.JetPack}, {"power_mode", &p.PowerMode}, {"gpu_governor", &p.Governor}} {
 		if t.text.Known() || applies(t.text.Reason) {
 			w.maybe(&o, t.key, t.text)
 		} else {
 			w.null(t.key)
 		}
 	}
-	w.list("rails")
-	for i := range p.Rails {
-		r := &p.Rails[i]
-		w.open()
-		w.text("name", r.Name)
-		w.reading(&o, "power_mw", within("rails", i, "power_mw"), r.PowerMW, monitor.Number, 0)
-		w.text("scope", r.Scope)
-		w.close('}')
+	for kind := range monitor.NumPartKinds {
+		w.parts(&o, kind, p.Parts)
 	}
-	w.close(']')
-	w.list("engines")
-	for i := range p.Engines {
-		e := &p.Engines[i]
-		w.open()
-		w.text("name", e.Name)
-		w.reading(&o, "percent", within("engines", i, "percent"), e.Percent, monitor.Number, 0)
-		w.close('}')
-	}
-	w.close(']')
-	if p.EMCMHz.Known() || applies(p.EMCMHz.Reason) {
-		w.reading(&o, "emc_mhz", "emc_mhz", p.EMCMHz, monitor.Number, 0)
-	} else {
-		w.null("emc_mhz")
+	for _, r := range [...]struct {
+		key     string
+		reading monitor.Reading
+	}{{"emc_mhz", p.EMCMHz}, {"emc_percent", p.EMCPercent}} {
+		if r.reading.Known() || applies(r.reading.Reason) {
+			w.reading(&o, r.key, r.key, r.reading, monitor.Number, 0)
+		} else {
+			w.null(r.key)
+		}
 	}
 	w.unavailable(&o)
 	w.close('}')
+}
+
+// parts writes the list of the parts of a kind.
+func (w *writer) parts(o *object, kind monitor.PartKind, all []monitor.Part) {
+	info := kind.Info()
+	w.list(info.Key)
+	n := 0
+	for i := range all {
+		part := &all[i]
+		if part.Kind != kind {
+			continue
+		}
+		w.open()
+		w.text("name", part.Name)
+		for j, r := range info.Readings {
+			w.reading(o, r.Key, within(info.Key, n, r.Key), part.Readings[j], r.Kind, 0)
+		}
+		if kind == monitor.Rail {
+			w.text("scope", part.Scope)
+		}
+		w.close('}')
+		n++
+	}
+	w.close(']')
 }
 
 // within names a key of an element of a list, such as fans[0].rpm, since these

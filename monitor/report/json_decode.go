@@ -679,26 +679,31 @@ func (p *parser) reading() monitor.Reading {
 // readingOf takes the reading id.
 func (p *parser) readingOf(id monitor.ReadingID) monitor.Reading {
 	info := id.Info()
+	return p.readingAs(info.Kind, info.Words)
+}
+
+// readingAs takes a reading of a kind, with words for those that are words.
+func (p *parser) readingAs(kind monitor.Kind, words []string) monitor.Reading {
 	switch c := p.peek(); {
 	case c == 'n':
 		return p.reading()
-	case info.Kind == monitor.Flag:
+	case kind == monitor.Flag:
 		return monitor.OfFlag(p.bool())
-	case info.Kind == monitor.Word:
-		return wordOf(info.Words, p.text())
-	case info.Kind == monitor.Mask:
+	case kind == monitor.Word:
+		return wordOf(words, p.text())
+	case kind == monitor.Mask:
 		var bits uint64
 		var foreign []string
 		p.list(func() {
 			word := p.text()
-			if bit, ok := bitOf(info.Words, word); ok {
+			if bit, ok := bitOf(words, word); ok {
 				bits |= bit
 			} else if word != "" {
 				foreign = append(foreign, word)
 			}
 		})
 		return monitor.OfForeign(monitor.Mask, bits, strings.Join(foreign, " "))
-	case info.Kind == monitor.Integer:
+	case kind == monitor.Integer:
 		return monitor.OfInt(p.integer())
 	}
 	return p.reading()
@@ -732,30 +737,7 @@ func bitOf(words []string, word string) (bit uint64, ok bool) {
 }
 
 func (p *parser) host(h *monitor.Host) {
-	var n notes
-	p.object(func(key []byte) {
-		switch string(key) {
-		case "hostname":
-			h.Hostname = p.maybe()
-		case "os":
-			h.OS = p.text()
-		case "arch":
-			h.Arch = p.text()
-		case "boot_id":
-			h.BootID = p.maybe()
-		case "cpu_percent":
-			h.CPUPercent = p.reading()
-		case "memory_total_bytes":
-			h.MemoryTotalBytes = p.reading()
-		case "memory_available_bytes":
-			h.MemoryAvailableBytes = p.reading()
-		default:
-			if !n.take(p, key) {
-				p.skip()
-			}
-		}
-	})
-	n.apply(func(key []byte) slot {
+	p.fields(func(key []byte) slot {
 		switch string(key) {
 		case "hostname":
 			return slot{text: &h.Hostname}
@@ -767,117 +749,137 @@ func (p *parser) host(h *monitor.Host) {
 			return slot{reading: &h.MemoryTotalBytes}
 		case "memory_available_bytes":
 			return slot{reading: &h.MemoryAvailableBytes}
+		case "hugepages_total_bytes":
+			return slot{reading: &h.HugePagesTotalBytes}
+		case "hugepages_free_bytes":
+			return slot{reading: &h.HugePagesFreeBytes}
 		}
 		return slot{}
-	})
-}
-
-func (p *parser) driver(d *monitor.Driver) {
-	p.texts(func(key []byte) *monitor.Text {
-		switch string(key) {
-		case "version":
-			return &d.Version
-		case "cuda_version":
-			return &d.CUDAVersion
-		case "nvml_version":
-			return &d.NVMLVersion
-		case "library":
-			return &d.Library
-		}
-		return nil
-	}, nil, nil)
-}
-
-// texts takes an object of texts. Other keys are taken by other, which reports
-// whether it did, and reasons of others belong where elsewhere says.
-func (p *parser) texts(find func(key []byte) *monitor.Text, other func(key []byte) bool, elsewhere func(key []byte) slot) {
-	var n notes
-	p.object(func(key []byte) {
-		if t := find(key); t != nil {
-			*t = p.maybe()
-		} else if !n.take(p, key) && (other == nil || !other(key)) {
-			p.skip()
-		}
-	})
-	n.apply(func(key []byte) slot {
-		if t := find(key); t != nil {
-			return slot{text: t}
-		}
-		if elsewhere != nil {
-			return elsewhere(key)
-		}
-		return slot{}
-	})
-}
-
-func (p *parser) platform(f *monitor.Platform) {
-	p.texts(func(key []byte) *monitor.Text {
-		switch string(key) {
-		case "model":
-			return &f.Model
-		case "soc":
-			return &f.SoC
-		case "l4t":
-			return &f.L4T
-		case "jetpack":
-			return &f.JetPack
-		case "power_mode":
-			return &f.PowerMode
-		}
-		return nil
 	}, func(key []byte) bool {
 		switch string(key) {
-		case "kind":
-			f.Kind = p.text()
-		case "emc_mhz":
-			f.EMCMHz = p.reading()
-		case "rails":
-			p.list(func() {
-				var r monitor.Rail
-				p.object(func(key []byte) {
-					switch string(key) {
-					case "name":
-						r.Name = p.text()
-					case "scope":
-						r.Scope = p.text()
-					case "power_mw":
-						r.PowerMW = p.reading()
-					default:
-						p.skip()
-					}
-				})
-				f.Rails = append(f.Rails, r)
-			})
-		case "engines":
-			p.list(func() {
-				var e monitor.Engine
-				p.object(func(key []byte) {
-					switch string(key) {
-					case "name":
-						e.Name = p.text()
-					case "percent":
-						e.Percent = p.reading()
-					default:
-						p.skip()
-					}
-				})
-				f.Engines = append(f.Engines, e)
-			})
+		case "os":
+			h.OS = p.text()
+		case "arch":
+			h.Arch = p.text()
 		default:
 			return false
 		}
 		return true
-	}, func(key []byte) slot {
-		switch list, i, field := element(key); {
-		case list == "rails" && i < len(f.Rails) && field == "power_mw":
-			return slot{reading: &f.Rails[i].PowerMW}
-		case list == "engines" && i < len(f.Engines) && field == "percent":
-			return slot{reading: &f.Engines[i].Percent}
-		case string(key) == "emc_mhz":
-			return slot{reading: &f.EMCMHz}
+	})
+}
+
+func (p *parser) driver(d *monitor.Driver) {
+	p.fields(func(key []byte) slot {
+		switch string(key) {
+		case "version":
+			return slot{text: &d.Version}
+		case "cuda_version":
+			return slot{text: &d.CUDAVersion}
+		case "nvml_version":
+			return slot{text: &d.NVMLVersion}
+		case "library":
+			return slot{text: &d.Library}
 		}
 		return slot{}
+	}, nil)
+}
+
+// fields takes an object of texts and readings that belong where find says, and
+// then their reasons. Other keys are taken by other, which reports whether it
+// did.
+func (p *parser) fields(find func(key []byte) slot, other func(key []byte) bool) {
+	var n notes
+	p.object(func(key []byte) {
+		switch s := find(key); {
+		case s.text != nil:
+			*s.text = p.maybe()
+		case s.reading != nil:
+			*s.reading = p.reading()
+		case !n.take(p, key) && (other == nil || !other(key)):
+			p.skip()
+		}
 	})
+	n.apply(find)
+}
+
+func (p *parser) platform(f *monitor.Platform) {
+	p.fields(func(key []byte) slot {
+		switch string(key) {
+		case "model":
+			return slot{text: &f.Model}
+		case "soc":
+			return slot{text: &f.SoC}
+		case "l4t":
+			return slot{text: &f.L4T}
+		case "jetpack":
+			return slot{text: &f.JetPack}
+		case "power_mode":
+			return slot{text: &f.PowerMode}
+		case "gpu_governor":
+			return slot{text: &f.Governor}
+		case "emc_mhz":
+			return slot{reading: &f.EMCMHz}
+		case "emc_percent":
+			return slot{reading: &f.EMCPercent}
+		}
+		return slot{reading: partReading(f.Parts, key)}
+	}, func(key []byte) bool {
+		if string(key) == "kind" {
+			f.Kind = p.text()
+			return true
+		}
+		for kind := range monitor.NumPartKinds {
+			if string(key) == kind.Info().Key {
+				p.list(func() { f.Parts = append(f.Parts, p.part(kind)) })
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (p *parser) part(kind monitor.PartKind) monitor.Part {
+	part := monitor.Part{Kind: kind}
+	p.object(func(key []byte) {
+		switch string(key) {
+		case "name":
+			part.Name = p.text()
+			return
+		case "scope":
+			part.Scope = p.text()
+			return
+		}
+		for i, r := range kind.Info().Readings {
+			if string(key) == r.Key {
+				part.Readings[i] = p.readingAs(r.Kind, nil)
+				return
+			}
+		}
+		p.skip()
+	})
+	return part
+}
+
+// partReading is the reading that a key such as rails[0].power_mw names, nil
+// where there is none.
+func partReading(parts []monitor.Part, key []byte) *monitor.Reading {
+	list, n, field := element(key)
+	for i := range parts {
+		info := parts[i].Kind.Info()
+		if info.Key != list {
+			continue
+		}
+		if n--; n >= 0 {
+			continue
+		}
+		for j, r := range info.Readings {
+			if r.Key == field {
+				return &parts[i].Readings[j]
+			}
+		}
+		return nil
+	}
+	return nil
 }
 
 func (p *parser) warnings(s *monitor.Snapshot) {

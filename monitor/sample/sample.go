@@ -275,7 +275,10 @@ func (s *Sampler) readHost(now int64) {
 		return
 	}
 	s.host, s.hostAt = s.cfg.Host.Read(), now
-	s.host.CPUPercent.At, s.host.MemoryTotalBytes.At, s.host.MemoryAvailableBytes.At = now, now, now
+	h := &s.host
+	for _, r := range [...]*monitor.Reading{&h.CPUPercent, &h.MemoryTotalBytes, &h.MemoryAvailableBytes, &h.HugePagesTotalBytes, &h.HugePagesFreeBytes} {
+		r.At = now
+	}
 }
 
 // finish applies what follows from a GPU's state and from the choice. The

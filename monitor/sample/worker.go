@@ -181,6 +181,12 @@ func (w *worker) Identity(id monitor.Identity) {
 	w.mu.Unlock()
 }
 
+func (w *worker) Sources(names ...string) {
+	w.mu.Lock()
+	w.gpu.Sources = names
+	w.mu.Unlock()
+}
+
 func (w *worker) State(s monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

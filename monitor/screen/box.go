@@ -179,10 +179,10 @@ func (s *Screen) power(g *monitor.GPU, l *group) {
 	p := &s.pal
 	watts := g.Readings[monitor.PowerMW]
 	if g.Integrated && !watts.Known() {
-		for i := range s.snap.Platform.Rails {
-			if r := &s.snap.Platform.Rails[i]; r.Scope == "gpu" {
+		for i := range s.snap.Platform.Parts {
+			if r := &s.snap.Platform.Parts[i]; r.Kind == monitor.Rail && r.Scope == "gpu" {
 				l.text(p.dim, "  │ ").text(p.dim, r.Name).pad(1)
-				l.number(p.plain, r.PowerMW, 1e-3, 1, 0).text(p.dim, " W")
+				l.number(p.plain, r.Readings[monitor.RailPower], 1e-3, 1, 0).text(p.dim, " W")
 				return
 			}
 		}
@@ -489,15 +489,15 @@ func (s *Screen) gibPair(l *line, g *monitor.GPU, width int) {
 func (s *Screen) railRow(g *monitor.GPU) *line {
 	p := &s.pal
 	l := s.start(g)
-	for i := range s.snap.Platform.Rails {
-		r := &s.snap.Platform.Rails[i]
-		if r.Scope == "gpu" {
+	for i := range s.snap.Platform.Parts {
+		r := &s.snap.Platform.Parts[i]
+		if r.Kind != monitor.Rail || r.Scope == "gpu" {
 			continue
 		}
 		if l.w > 0 {
 			l.pad(3)
 		}
-		l.text(p.dim, r.Name).pad(1).number(p.plain, r.PowerMW, 1e-3, 1, 0).text(p.dim, " W")
+		l.text(p.dim, r.Name).pad(1).number(p.plain, r.Readings[monitor.RailPower], 1e-3, 1, 0).text(p.dim, " W")
 	}
 	return l
 }

@@ -1,0 +1,82 @@
+package monitor
+
+// Platform is the kind of machine, and what is measured of a module as a whole.
+type Platform struct {
+	Kind       string // server, jetson, spark, grace, wsl or unknown
+	Model      Text
+	SoC        Text
+	L4T        Text
+	JetPack    Text
+	PowerMode  Text    // of nvpmodel
+	Governor   Text    // that chooses the clock of the integrated GPU
+	Parts      []Part  // in the order of their kinds
+	EMCMHz     Reading // clock of the memory controller
+	EMCPercent Reading // its load
+}
+
+// PartKind is what a part of a module is.
+type PartKind uint8
+
+// The kinds, in the order of their lists in JSON.
+const (
+	Rail          PartKind = iota // a power rail
+	Engine                        // an engine beside the GPU, such as a video encoder
+	ThrottleAlert                 // what tells that a part of the module is slowed down
+	OverCurrent                   // a counter of times that too much current flowed
+	NumPartKinds
+)
+
+// Where the readings of a part stand in Part.Readings, by its kind.
+const (
+	RailPower = 0 // mW
+
+	EngineOn    = 0 // whether its clock runs
+	EngineClock = 1 // MHz
+	EngineLoad  = 2 // %
+
+	AlertState = 0 // 0: nothing is slowed down
+
+	OverCurrentEvents = 0 // since the machine was booted
+
+	maxPartReadings = 3
+)
+
+// Part is one of several things of a kind that a module has.
+type Part struct {
+	Kind     PartKind
+	Name     string // the system's own: the label of a rail
+	Scope    string // of a rail: gpu where it feeds the GPU alone, input where it feeds everything, else shared
+	Readings [maxPartReadings]Reading
+}
+
+// PartInfo describes the parts of a kind.
+type PartInfo struct {
+	Key      string // of their list in JSON
+	Readings []PartReading
+}
+
+// PartReading describes a reading of a part.
+type PartReading struct {
+	Key  string // JSON key
+	Unit string
+	Kind Kind
+}
+
+var partInfos = [NumPartKinds]PartInfo{
+	Rail:          {"rails", []PartReading{{"power_mw", "mW", Number}}},
+	Engine:        {"engines", []PartReading{{"on", "", Flag}, {"clock_mhz", "MHz", Number}, {"percent", "%", Number}}},
+	ThrottleAlert: {"throttle_alerts", []PartReading{{"state", "", Integer}}},
+	OverCurrent:   {"overcurrent", []PartReading{{"events", "", Integer}}},
+}
+
+// Info returns the description of the parts of kind k.
+func (k PartKind) Info() *PartInfo { return &partInfos[k] }
+
+func (p *Platform) texts() [6]*Text {
+	return [...]*Text{&p.Model, &p.SoC, &p.L4T, &p.JetPack, &p.PowerMode, &p.Governor}
+}
+
+func samePlatform(a, b *Platform) bool {
+	return a.Kind == b.Kind && a.Model == b.Model && a.SoC == b.SoC && a.L4T == b.L4T &&
+		a.JetPack == b.JetPack && a.PowerMode == b.PowerMode && a.Governor == b.Governor
+}
