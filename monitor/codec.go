@@ -413,7 +413,7 @@ func (e *Encoder) snapshot(s, p *Snapshot) {
 		bit(!shared(s.GPUs, p.GPUs), snapGPUs) |
 		bit(s.Driver != p.Driver, snapDriver) |
 		bit(!samePlatform(&s.Platform, &p.Platform), snapPlatform) |
-		bit(s.Platform.EMCMHz != p.Platform.EMCMHz || s.Platform.EMCPercent != p.Platform.EMCPercent || !same(s.Platform.Parts, p.Platform.Parts), snapPlatformReadings) |
+		bit(s.Platform.EMCMHz != p.Platform.EMCMHz || s.Platform.EMCPercent != p.Platform.EMCPercent || s.Platform.Closed != p.Platform.Closed || !same(s.Platform.Parts, p.Platform.Parts), snapPlatformReadings) |
 		bit(!same(s.Warnings, p.Warnings), snapWarnings)
 	e.uint(mask)
 	e.int(s.Time.Unix() - p.Time.Unix())
@@ -477,6 +477,9 @@ func sameReadings(a, b []*Reading) bool {
 
 func (e *Encoder) platformReadings(s, p *Platform) {
 	e.readings(maskOther, []*Reading{&s.EMCMHz, &s.EMCPercent}, []*Reading{&p.EMCMHz, &p.EMCPercent})
+	for _, why := range s.Closed {
+		e.byte(byte(why))
+	}
 	length(e, s.Parts)
 	for i := range s.Parts {
 		part, before := &s.Parts[i], Part{}

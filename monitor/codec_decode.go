@@ -366,6 +366,9 @@ func (d *Decoder) snapshot(s *Snapshot) {
 
 func (d *Decoder) platformReadings(p *Platform) {
 	d.readings(maskOther, []*Reading{&p.EMCMHz, &p.EMCPercent})
+	for i := range p.Closed {
+		p.Closed[i] = Reason(min(d.byte(), byte(numReasons-1)))
+	}
 	parts := list[Part](d, maxList)
 	copy(parts, p.Parts)
 	for i := range parts {

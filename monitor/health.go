@@ -3,6 +3,7 @@ package monitor
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,9 +14,9 @@ const loadPercent = 10
 // confirmations is how many refreshes under load must agree about the link.
 const confirmations = 3
 
-// linkErrorsLast is for how long errors on NVLinks are a warning after the last one:
-// they come in bursts.
-const linkErrorsLast = int64(time.Minute)
+// burst is for how long errors on NVLinks and over-currents are a warning after
+// the last one: they come in bursts.
+const burst = int64(time.Minute)
 
 // blameWithin is how long before the loss of a GPU an Xid error may lie that is
 // named as its cause, unless it says itself that the GPU is gone.
@@ -83,6 +84,10 @@ type HealthTracker struct {
 	gpus    map[string]*assessed
 	key     []byte
 	scratch []Health
+
+	module      []Health         // findings about the module that an integrated GPU is part of
+	overCurrent map[string]int64 // by counter
+	overAt      int64            // when one was seen to rise last; 0 never
 }
 
 // assessed is what is remembered of one GPU.
@@ -131,6 +136,9 @@ func (t *HealthTracker) Assess(g *GPU, now int64) []Health {
 			found = append(found, Health{"pcie_generation", "PCIe gen " + strconv.FormatInt(gen, 10) + " of " + strconv.FormatInt(limit, 10), Info})
 		}
 		found = a.links.append(found, now)
+		if g.Integrated {
+			found = append(found, t.module...)
+		}
 	}
 	found = appendXIDs(found, g.XIDs)
 	t.scratch = found
@@ -147,6 +155,39 @@ func (t *HealthTracker) Assess(g *GPU, now int64) []Health {
 		a.last = slices.Clone(found)
 	}
 	return a.last
+}
+
+// Module looks at the module that integrated GPUs are part of, before they are
+// assessed.
+func (t *HealthTracker) Module(p *Platform, now int64) {
+	t.module = t.module[:0]
+	slowed, flowed := "", ""
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		n, ok := part.Readings[0].Int()
+		switch {
+		case !ok:
+		case part.Kind == ThrottleAlert && n > 0:
+			slowed += " " + strings.TrimSuffix(part.Name, "-throttle-alert")
+		case part.Kind == OverCurrent:
+			if before, known := t.overCurrent[part.Name]; known && n > before {
+				t.overAt = max(now, 1)
+			}
+			if t.overCurrent == nil {
+				t.overCurrent = make(map[string]int64)
+			}
+			t.overCurrent[part.Name] = n
+			if n > 0 {
+				flowed += " " + part.Name + " " + strconv.FormatInt(n, 10)
+			}
+		}
+	}
+	if slowed != "" {
+		t.module = append(t.module, Health{"throttle_alert", "SLOWED by the module:" + slowed, Warn})
+	}
+	if t.overAt != 0 && now-t.overAt <= burst && flowed != "" {
+		t.module = append(t.module, Health{"over_current", "SLOWED: over-current, events rising:" + flowed, Warn})
+	}
 }
 
 // of returns what is remembered of g.
@@ -235,7 +276,7 @@ func (l *linkErrors) count(g *GPU, now int64) {
 func (l *linkErrors) append(found []Health, now int64) []Health {
 	text := ""
 	for i, at := range l.rose {
-		if at == 0 || now-at > linkErrorsLast {
+		if at == 0 || now-at > burst {
 			continue
 		}
 		if text != "" {

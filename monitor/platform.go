@@ -1,5 +1,7 @@
 package monitor
 
+import "math"
+
 // Platform is the kind of machine, and what is measured of a module as a whole.
 type Platform struct {
 	Kind       string // server, jetson, spark, grace, wsl or unknown
@@ -7,11 +9,12 @@ type Platform struct {
 	SoC        Text
 	L4T        Text
 	JetPack    Text
-	PowerMode  Text    // of nvpmodel
-	Governor   Text    // that chooses the clock of the integrated GPU
-	Parts      []Part  // in the order of their kinds
-	EMCMHz     Reading // clock of the memory controller
-	EMCPercent Reading // its load
+	PowerMode  Text                 // of nvpmodel
+	Governor   Text                 // that chooses the clock of the integrated GPU
+	Parts      []Part               // in the order of their kinds
+	Closed     [NumPartKinds]Reason // why the parts of a kind are not known; NotSampled where they are
+	EMCMHz     Reading              // clock of the memory controller
+	EMCPercent Reading              // its load
 }
 
 // PartKind is what a part of a module is.
@@ -79,4 +82,44 @@ func (p *Platform) texts() [6]*Text {
 func samePlatform(a, b *Platform) bool {
 	return a.Kind == b.Kind && a.Model == b.Model && a.SoC == b.SoC && a.L4T == b.L4T &&
 		a.JetPack == b.JetPack && a.PowerMode == b.PowerMode && a.Governor == b.Governor
+}
+
+// Power returns what the module takes: what flows into it, where that is
+// measured, else the sum of its rails, which is an estimate: some of it may be
+// measured twice, and some not at all. It is not_supported where there are no
+// rails.
+func (p *Platform) Power() Reading {
+	var sum Total
+	for i := range p.Parts {
+		switch r := &p.Parts[i]; {
+		case r.Kind != Rail:
+		case r.Scope == "input":
+			return r.Readings[RailPower]
+		default:
+			sum.Add(r.Readings[RailPower])
+		}
+	}
+	if sum.Parts() == 0 {
+		return Unknown(NotSupported)
+	}
+	total := sum.Reading()
+	if mw, ok := total.Float(); ok {
+		total = OfFloat(math.Round(mw*1e3) / 1e3)
+		total.Provenance = Estimated
+	}
+	return total
+}
+
+// Meter gives an integrated GPU whose driver does not tell its power that of
+// the rail that feeds it alone.
+func (p *Platform) Meter(g *GPU) {
+	if !g.Integrated || g.State != OK || g.Readings[PowerMW].Known() {
+		return
+	}
+	for i := range p.Parts {
+		if r := &p.Parts[i]; r.Kind == Rail && r.Scope == "gpu" {
+			g.Readings[PowerMW] = r.Readings[RailPower]
+			return
+		}
+	}
 }

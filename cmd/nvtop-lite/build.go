@@ -9,6 +9,7 @@ import (
 	"nvtop-lite/monitor/host"
 	"nvtop-lite/monitor/process"
 	"nvtop-lite/monitor/sample"
+	"nvtop-lite/monitor/tegra"
 )
 
 // buildApart wires the rooms of the driver process.
@@ -33,13 +34,18 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 		cfg.Label, cfg.Host, cfg.Sources = "demo", machine.Host(), []monitor.Source{machine}
 	} else {
 		opts := driver.Options{Library: setup.NVML, Root: setup.Root, Wake: setup.Wake}
+		var source monitor.Source
 		if !setup.Notes {
-			cfg.Sources = []monitor.Source{driver.New(opts)}
+			source = driver.New(opts)
 		} else {
 			watch := doctor.NewWatch(setup.Note)
 			opts.Watch = watch
-			cfg.Sources = []monitor.Source{watch.Source(driver.New(opts))}
+			source = watch.Source(driver.New(opts))
 		}
+		if p := h.Platform(); p.Kind == host.Jetson {
+			cfg.Host, source = tegra.NewModule(h), tegra.New(h.Root(), p.SoC.Value, source)
+		}
+		cfg.Sources = []monitor.Source{source}
 	}
 	if setup.Notes { // processes are only counted
 		cfg.Processes = nil

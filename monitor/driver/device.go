@@ -427,7 +427,7 @@ func integrated(name string) bool {
 	})
 	for _, w := range words {
 		switch w {
-		case "thor", "gb10", "orin", "xavier", "tegra":
+		case "thor", "gb10", "orin", "xavier", "tegra", "n1x":
 			return true
 		}
 	}

@@ -19,10 +19,11 @@ import (
 // Reader reads the machine under one root. It may be used from one goroutine
 // at a time.
 type Reader struct {
-	root    Root
-	cpu     cpuTimes
-	cpuSeen bool
-	load    monitor.Reading
+	root     Root
+	cpu      cpuTimes
+	cpuSeen  bool
+	load     monitor.Reading
+	platform *monitor.Platform
 }
 
 // Open returns a reader of the machine whose files lie under root; "" is "/".
@@ -62,9 +63,9 @@ func (r *Reader) hostname() monitor.Text {
 	}
 	// Behind another root the kernel's file would name the namespace of the
 	// reader, so the file of that system comes first.
-	name := r.root.line("/etc/hostname")
+	name := r.root.Line("/etc/hostname")
 	if !name.Known() {
-		name = r.root.line("/proc/sys/kernel/hostname")
+		name = r.root.Line("/proc/sys/kernel/hostname")
 	}
 	return name
 }
@@ -73,13 +74,13 @@ func (r *Reader) bootID() monitor.Text {
 	if !r.root.Files() {
 		return nativeBootID()
 	}
-	return r.root.line("/proc/sys/kernel/random/boot_id")
+	return r.root.Line("/proc/sys/kernel/random/boot_id")
 }
 
 func (r *Reader) cpuPercent() monitor.Reading {
 	now, err := r.cpuTimes()
 	if err != nil {
-		return failed("/proc/stat", err)
+		return Failed("/proc/stat", err)
 	}
 	before, seen := r.cpu, r.cpuSeen
 	if seen && now.total == before.total {
@@ -143,7 +144,7 @@ func (r Root) memory() memory {
 	}
 	data, err := r.ReadFile("/proc/meminfo", maxMeminfo)
 	if err != nil {
-		u := failed("/proc/meminfo", err)
+		u := Failed("/proc/meminfo", err)
 		return memory{u, u, u, u}
 	}
 	m := memory{total: meminfoReading(data, "MemTotal"), available: meminfoReading(data, "MemAvailable")}
@@ -187,7 +188,7 @@ func hugePages(data []byte, key string) monitor.Reading {
 func Meminfo(root, key string) monitor.Reading {
 	data, err := rootOf(root).ReadFile("/proc/meminfo", maxMeminfo)
 	if err != nil {
-		return failed("/proc/meminfo", err)
+		return Failed("/proc/meminfo", err)
 	}
 	return meminfoReading(data, key)
 }

@@ -32,9 +32,18 @@ var jetPacks = map[string]string{
 	"32.7.6": "4.6.6",
 }
 
-// Platform returns what kind of machine this is. What only a Jetson has is
-// not_supported elsewhere. Rails and engines are not read here.
+// Platform returns what kind of machine this is, as it was when it was first
+// asked. What only a Jetson has is not_supported elsewhere. What is measured of
+// one is not read here.
 func (r *Reader) Platform() monitor.Platform {
+	if r.platform == nil {
+		p := r.readPlatform()
+		r.platform = &p
+	}
+	return *r.platform
+}
+
+func (r *Reader) readPlatform() monitor.Platform {
 	none := monitor.UnknownText(monitor.NotSupported)
 	p := monitor.Platform{
 		Kind: Unclear, Model: none, SoC: none, L4T: none, JetPack: none, PowerMode: none,
@@ -53,7 +62,7 @@ func (r *Reader) Platform() monitor.Platform {
 		r.root.jetson(&p)
 		return p
 	}
-	kernel := r.root.line("/proc/sys/kernel/osrelease")
+	kernel := r.root.Line("/proc/sys/kernel/osrelease")
 	if r.root.Exists("/dev/dxg") || strings.Contains(strings.ToLower(kernel.Value), "microsoft") {
 		p.Kind = WSL
 		return p
@@ -63,7 +72,7 @@ func (r *Reader) Platform() monitor.Platform {
 	switch {
 	case isSpark(names):
 		p.Kind = Spark
-	case isGrace(names), r.root.line("/sys/bus/soc/devices/soc0/soc_id").Value == graceSoC:
+	case isGrace(names), r.root.Line("/sys/bus/soc/devices/soc0/soc_id").Value == graceSoC:
 		p.Kind = Grace
 	case p.Model.Known(), kernel.Known(), r.root.Exists("/proc/stat"), r.root.Exists("/proc/meminfo"):
 		p.Kind = Server
@@ -100,7 +109,7 @@ func containsAny(s string, words ...string) bool {
 // dmi returns a name from the firmware, unless it is one that the maker of the
 // board forgot to fill in.
 func (r Root) dmi(file string) monitor.Text {
-	t := r.line("/sys/class/dmi/id/" + file)
+	t := r.Line("/sys/class/dmi/id/" + file)
 	switch strings.ToLower(strings.TrimRight(t.Value, ". ")) {
 	case "to be filled by o.e.m", "default string", "system product name", "system name", "not specified", "not applicable", "none", "n/a", "unknown", "o.e.m":
 		return monitor.UnknownText(monitor.NotFound)
@@ -142,7 +151,6 @@ func (r Root) jetson(p *monitor.Platform) {
 		p.JetPack = p.L4T
 	}
 	p.PowerMode = r.powerMode()
-	p.EMCMHz = r.emc()
 }
 
 func (r Root) powerMode() monitor.Text {
@@ -161,22 +169,4 @@ func (r Root) powerMode() monitor.Text {
 		}
 	}
 	return monitor.OfText("mode " + strconv.Itoa(id))
-}
-
-// emc returns the clock of the memory bus; most systems show it to root only.
-func (r Root) emc() monitor.Reading {
-	path := "/sys/kernel/debug/bpmp/debug/clk/emc/rate"
-	t := r.line(path)
-	if t.Reason == monitor.NotSupported {
-		path = "/sys/class/devfreq/bwmgr/cur_freq" // Thor
-		t = r.line(path)
-	}
-	if !t.Known() {
-		return monitor.Failed(t.Reason, t.Err)
-	}
-	hz, err := strconv.ParseUint(t.Value, 10, 63)
-	if err != nil {
-		return monitor.Failed(monitor.Implausible, callError(path, err))
-	}
-	return monitor.OfFloat(float64(hz) / 1e6)
 }

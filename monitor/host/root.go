@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -92,10 +93,21 @@ func (r Root) Exists(path string) bool {
 	return err == nil
 }
 
-// line returns the content of a file of one line, without blanks and NULs
-// around it.
-func (r Root) line(path string) monitor.Text {
-	data, err := r.ReadFile(path, maxLine)
+// Names returns the names of what is in the folder at the absolute path, sorted.
+func (r Root) Names(path string) ([]string, error) {
+	entries, err := os.ReadDir(r.Path(path))
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+// Line returns the content of a file of one line, without blanks and NULs
+// around it. A file that is missing is not_supported.
+func (r Root) Line(path string) monitor.Text {
+	var buf [maxLine]byte
+	data, err := r.ReadOnce(path, buf[:])
 	if err != nil {
 		return monitor.Text{Reason: reasonHere(err), Err: callError(path, err)}
 	}
@@ -114,7 +126,7 @@ func cleanLine(data []byte) string {
 // Reason returns why a file or an object of the system gives no value: known
 // for a nil error, not_found for what does not exist (any more), no_permission,
 // not_supported where the system lacks it, implausible for a file of another
-// form, else driver_error.
+// form, asleep for a sensor that cannot be read now (EAGAIN), else driver_error.
 func Reason(err error) monitor.Reason {
 	switch {
 	case err == nil:
@@ -127,6 +139,8 @@ func Reason(err error) monitor.Reason {
 		return monitor.NotSupported
 	case errors.Is(err, ErrMalformed):
 		return monitor.Implausible
+	case errors.Is(err, syscall.EAGAIN): // a sensor whose part has no power
+		return monitor.Asleep
 	}
 	return monitor.DriverError
 }
@@ -140,7 +154,24 @@ func reasonHere(err error) monitor.Reason {
 	return monitor.NotSupported
 }
 
-func failed(path string, err error) monitor.Reading {
+// Number returns the number that a file of one line begins with, an integer. A
+// file that is missing is not_supported.
+func (r Root) Number(path string) monitor.Reading {
+	t := r.Line(path)
+	if !t.Known() {
+		return monitor.Failed(t.Reason, t.Err)
+	}
+	word, _, _ := strings.Cut(t.Value, " ") // a unit may follow
+	v, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		return monitor.Failed(monitor.Implausible, monitor.NewCallError(path, "", 0))
+	}
+	return monitor.OfInt(v)
+}
+
+// Failed is a reading without a value because of the file at path: what the machine
+// lacks is not_supported.
+func Failed(path string, err error) monitor.Reading {
 	return monitor.Failed(reasonHere(err), callError(path, err))
 }
 

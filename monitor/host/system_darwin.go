@@ -17,7 +17,7 @@ func nativeMemory() (total, available monitor.Reading) {
 	available = monitor.Unknown(monitor.NotSupported)
 	bytes, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
-		return failed("hw.memsize", err), available
+		return Failed("hw.memsize", err), available
 	}
 	return monitor.OfUint(bytes), available
 }

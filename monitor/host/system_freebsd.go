@@ -34,7 +34,7 @@ func nativeCPU() (cpuTimes, error) {
 func nativeMemory() (total, available monitor.Reading) {
 	bytes, err := unix.SysctlUint64("hw.physmem")
 	if err != nil {
-		total = failed("hw.physmem", err)
+		total = Failed("hw.physmem", err)
 	} else {
 		total = monitor.OfUint(bytes)
 	}
@@ -42,7 +42,7 @@ func nativeMemory() (total, available monitor.Reading) {
 	for _, name := range []string{"vm.stats.vm.v_free_count", "vm.stats.vm.v_inactive_count"} {
 		n, err := unix.SysctlUint32(name)
 		if err != nil {
-			return total, failed(name, err)
+			return total, Failed(name, err)
 		}
 		pages += uint64(n)
 	}

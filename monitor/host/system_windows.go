@@ -49,7 +49,7 @@ func nativeMemory() (total, available monitor.Reading) {
 	m.length = uint32(unsafe.Sizeof(m))
 	ok, _, err := procGlobalMemoryStatusEx.Call(uintptr(unsafe.Pointer(&m)))
 	if ok == 0 {
-		u := failed("GlobalMemoryStatusEx", err)
+		u := Failed("GlobalMemoryStatusEx", err)
 		return u, u
 	}
 	return monitor.OfUint(m.totalPhys), monitor.OfUint(m.availPhys)

@@ -306,7 +306,17 @@ func (w *writer) platform(p *monitor.Platform) {
 		}
 	}
 	for kind := range monitor.NumPartKinds {
-		w.parts(&o, kind, p.Parts)
+		if key := kind.Info().Key; p.Closed[kind] == monitor.NotSampled {
+			w.parts(&o, kind, p.Parts)
+		} else {
+			w.null(key)
+			o.miss(key, p.Closed[kind], monitor.CallError{})
+		}
+	}
+	if power := p.Power(); power.Known() || applies(power.Reason) {
+		w.reading(&o, "power_mw", "power_mw", power, monitor.Number, 0)
+	} else {
+		w.null("power_mw")
 	}
 	for _, r := range [...]struct {
 		key     string
@@ -319,6 +329,7 @@ func (w *writer) platform(p *monitor.Platform) {
 		}
 	}
 	w.unavailable(&o)
+	w.provenance(&o)
 	w.close('}')
 }
 

@@ -822,6 +822,11 @@ func (p *parser) platform(f *monitor.Platform) {
 		case "emc_percent":
 			return slot{reading: &f.EMCPercent}
 		}
+		for kind := range monitor.NumPartKinds {
+			if string(key) == kind.Info().Key && f.Closed[kind] != monitor.NotSampled {
+				return slot{reason: &f.Closed[kind]}
+			}
+		}
 		return slot{reading: partReading(f.Parts, key)}
 	}, func(key []byte) bool {
 		if string(key) == "kind" {
@@ -830,7 +835,11 @@ func (p *parser) platform(f *monitor.Platform) {
 		}
 		for kind := range monitor.NumPartKinds {
 			if string(key) == kind.Info().Key {
-				p.list(func() { f.Parts = append(f.Parts, p.part(kind)) })
+				if p.null() {
+					f.Closed[kind] = monitor.NotFound // unless a reason follows
+				} else {
+					p.list(func() { f.Parts = append(f.Parts, p.part(kind)) })
+				}
 				return true
 			}
 		}

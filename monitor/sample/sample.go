@@ -27,7 +27,8 @@ const (
 	minHostGap   = int64(90 * time.Millisecond) // CPU load over less than this is noise
 )
 
-// Host reads the machine.
+// Host reads the machine. Platform is called for each snapshot, and must not
+// block for long.
 type Host interface {
 	Read() monitor.Host
 	Platform() monitor.Platform
@@ -68,9 +69,8 @@ type Sampler struct {
 	done     chan *worker
 	looked   chan look
 
-	host     monitor.Host
-	platform monitor.Platform
-	hostAt   int64
+	host   monitor.Host
+	hostAt int64
 }
 
 // New returns a Sampler that has not begun.
@@ -103,7 +103,7 @@ func (s *Sampler) Run(ctx context.Context, requests <-chan monitor.Request, publ
 		}
 	}()
 	if s.cfg.Host != nil {
-		s.platform = s.cfg.Host.Platform()
+		s.cfg.Host.Platform() // what it measures may need two looks
 	}
 	if s.cfg.Complete {
 		return s.runComplete(ctx, publish)
@@ -208,7 +208,10 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 	s.readHost(now)
 	snap := &monitor.Snapshot{
 		Time: t.UTC().Round(0), Steady: now, Interval: s.request.Interval, Source: s.cfg.Label,
-		Host: s.host, Platform: s.platform, Warnings: s.cfg.Warnings,
+		Host: s.host, Warnings: s.cfg.Warnings,
+	}
+	if s.cfg.Host != nil {
+		snap.Platform = s.cfg.Host.Platform()
 	}
 	for i, p := range s.supplies {
 		if i == 0 || snap.Driver == (monitor.Driver{}) {
@@ -226,9 +229,11 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 		g := &snap.GPUs[len(snap.GPUs)-1]
 		w.copyTo(g, now, final)
 		s.finish(w, g)
+		snap.Platform.Meter(g)
 	}
 	order(snap.GPUs)
 	s.fillProcesses(snap)
+	s.health.Module(&snap.Platform, now)
 	for i := range snap.GPUs {
 		snap.GPUs[i].Health = s.health.Assess(&snap.GPUs[i], now)
 	}
