@@ -137,6 +137,19 @@ func (m maker) fan() Fan {
 	return Fan{Index: m.IntN(4), Percent: m.reading(), RPM: m.reading(), TargetPercent: m.reading()}
 }
 
+// parts are of all kinds, in their order.
+func (m maker) parts() []Part {
+	parts := many(m, 3*int(NumPartKinds), func() Part {
+		p := Part{Kind: PartKind(m.IntN(int(NumPartKinds))), Name: m.str(), Scope: m.str()}
+		for i := range p.Readings {
+			p.Readings[i] = m.reading()
+		}
+		return p
+	})
+	slices.SortStableFunc(parts, func(a, b Part) int { return int(a.Kind) - int(b.Kind) })
+	return parts
+}
+
 func (m maker) gpu(instances bool) GPU {
 	g := GPU{
 		Identity: m.identity(), State: State(m.IntN(int(numStates))), StateReason: m.str(), Blocked: m.reason(), StateErr: m.callError(),
@@ -165,12 +178,10 @@ func (m maker) snapshot() *Snapshot {
 		Time: unixTime(m.Int64N(4e9), uint64(m.IntN(1e9))), Steady: m.at(), Interval: time.Duration(m.Int64N(1e10)),
 		Source: m.str(), Waiting: m.str(), WaitingHint: m.str(),
 		Host: Host{Hostname: m.text(), OS: m.str(), Arch: m.str(), BootID: m.text(), CPUPercent: m.reading(),
-			MemoryTotalBytes: m.reading(), MemoryAvailableBytes: m.reading()},
+			MemoryTotalBytes: m.reading(), MemoryAvailableBytes: m.reading(), HugePagesTotalBytes: m.reading(), HugePagesFreeBytes: m.reading()},
 		Driver: Driver{Version: m.text(), CUDAVersion: m.text(), NVMLVersion: m.text(), Library: m.text()},
 		Platform: Platform{Kind: m.str(), Model: m.text(), SoC: m.text(), L4T: m.text(), JetPack: m.text(), PowerMode: m.text(),
-			Rails:   many(m, 3, func() Rail { return Rail{Name: m.str(), Scope: m.str(), PowerMW: m.reading()} }),
-			Engines: many(m, 3, func() Engine { return Engine{Name: m.str(), Percent: m.reading()} }),
-			EMCMHz:  m.reading()},
+			Governor: m.text(), Parts: m.parts(), EMCMHz: m.reading(), EMCPercent: m.reading()},
 		GPUs:     many(m, 4, func() GPU { return m.gpu(true) }),
 		Warnings: many(m, 2, func() Warning { return Warning{Code: m.str(), Text: m.str()} }),
 	}
@@ -200,9 +211,16 @@ func (m maker) next(s *Snapshot) *Snapshot {
 	if m.rare() {
 		c.Source, c.Waiting, c.WaitingHint = m.str(), m.str(), m.str()
 	}
-	if m.often() && len(c.Platform.Rails) > 0 {
-		c.Platform.Rails = slices.Clone(c.Platform.Rails)
-		c.Platform.Rails[0].PowerMW = m.reading()
+	switch parts := slices.Clone(c.Platform.Parts); {
+	case m.rare():
+		c.Platform.Parts = m.parts()
+	case m.often() && len(parts) > 0:
+		p := &parts[m.IntN(len(parts))]
+		p.Readings[m.IntN(len(p.Readings))] = m.reading()
+		c.Platform.Parts = parts
+	}
+	if m.rare() {
+		c.Platform.EMCPercent, c.Host.HugePagesFreeBytes = m.reading(), m.reading()
 	}
 	if m.rare() {
 		c.Warnings = many(m, 2, func() Warning { return Warning{Code: m.str(), Text: m.str()} })
@@ -330,7 +348,7 @@ func TestCodecKnowsEveryField(t *testing.T) {
 		g.Processes, g.Fans, g.Sources = []Process{m.process()}, []Fan{m.fan()}, []string{"x"}
 		g.XIDs, g.Health = []XID{{}}, []Health{{}}
 	}
-	s.Platform.Rails, s.Platform.Engines, s.Warnings = []Rail{{}}, []Engine{{}}, []Warning{{}}
+	s.Platform.Parts, s.Warnings = []Part{{}}, []Warning{{}}
 	s.Time = unixTime(5, 6)
 	check := func(path string) {
 		t.Helper()
@@ -482,6 +500,31 @@ func TestDecoderRefuses(t *testing.T) {
 	}
 }
 
+// TestDecoderRefusesUnknownParts: a kind that is not known here is no part, in
+// the first message and in a later one.
+func TestDecoderRefusesUnknownParts(t *testing.T) {
+	known := &Snapshot{Platform: Platform{Parts: []Part{{Kind: Rail, Name: "VDD_GPU"}, {Kind: NumPartKinds - 1, Name: "oc1"}}}}
+	for _, kind := range []PartKind{NumPartKinds, math.MaxUint8} {
+		unknown := &Snapshot{Platform: Platform{Parts: []Part{{Kind: Rail, Name: "VDD_GPU"}, {Kind: kind, Name: "oc1"}}}}
+		for _, before := range [][]*Snapshot{nil, {known}} {
+			var enc Encoder
+			var dec Decoder
+			for _, s := range before {
+				if got, err := dec.Decode(enc.Append(nil, s)); err != nil || !reflect.DeepEqual(got, s) {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+			}
+			if got, err := dec.Decode(enc.Append(nil, unknown)); got != nil || !errors.Is(err, errImpossible) {
+				t.Errorf("kind %d after %d messages: %+v, %v", kind, len(before), got, err)
+			}
+			enc.Reset()
+			if got, err := dec.Decode(enc.Append(nil, known)); err != nil || !reflect.DeepEqual(got, known) {
+				t.Errorf("afterwards: %+v, %v", got, err)
+			}
+		}
+	}
+}
+
 // TestDecoderStaysSmall claims long lists in short messages.
 func TestDecoderStaysSmall(t *testing.T) {
 	head := []byte{firstByte(true), 1}
@@ -498,6 +541,8 @@ func TestDecoderStaysSmall(t *testing.T) {
 		"gpus max":  body(snapGPUs, math.MaxUint64),
 		"warnings":  body(snapWarnings, 200),
 		"string":    body(snapSource, 1, 60000),
+		"parts":     body(snapPlatformReadings, 0, 0, 0, 200),
+		"parts max": body(snapPlatformReadings, 0, 0, 0, math.MaxUint64),
 		"processes": body(snapGPUs, 2, gpuProcesses, maxProcesses, stepCopy|4<<2),
 	} {
 		var err error
@@ -526,7 +571,8 @@ func TestEncoderCutsToLimits(t *testing.T) {
 		list[i].PID = uint32(i)
 	}
 	s := &Snapshot{
-		Waiting: strings.Repeat("ä", maxString),
+		Waiting:  strings.Repeat("ä", maxString),
+		Platform: Platform{Parts: make([]Part, maxList+1)},
 		GPUs: []GPU{
 			{Processes: list, Fans: make([]Fan, maxList+1), MIG: []GPU{{MIG: []GPU{{}}}}},
 			{Processes: list[:10]},
@@ -550,6 +596,9 @@ func TestEncoderCutsToLimits(t *testing.T) {
 		}
 		if n := len(got.GPUs[0].Fans); n != maxList {
 			t.Errorf("%d fans", n)
+		}
+		if n := len(got.Platform.Parts); n != maxList {
+			t.Errorf("%d parts", n)
 		}
 		c := *s
 		c.GPUs = slices.Clone(s.GPUs)
