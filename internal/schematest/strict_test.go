@@ -16,9 +16,11 @@ import (
 
 // A schema that takes everything says nothing: these tests spoil good output.
 
-func golden(t *testing.T) map[string]any {
+func golden(t *testing.T) map[string]any { t.Helper(); return goldenOf(t, "rich.json") }
+
+func goldenOf(t *testing.T, name string) map[string]any {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "monitor/report/testdata/rich.json"))
+	text, err := os.ReadFile(filepath.Join(root, "monitor/report/testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +123,71 @@ func TestSnapshotSchemaIsStrict(t *testing.T) {
 	}
 }
 
+// TestModuleSchemaIsStrict on a Jetson, which has parts of all kinds.
+func TestModuleSchemaIsStrict(t *testing.T) {
+	whole := goldenOf(t, "module.json")
+	whole["gpus"] = []any{}
+	s := &spoiler{t: t, whole: whole}
+	s.spoil("snapshot", whole, []string{"unavailable"})
+	if s.tried < 150 {
+		t.Errorf("only %d ways were tried", s.tried)
+	}
+	for what, spoil := range map[string]func(h, p map[string]any){
+		"less than no huge pages":      func(h, _ map[string]any) { h["hugepages_free_bytes"] = json.Number("-1") },
+		"a negative power":             func(_, p map[string]any) { at(p, "rails", 0)["power_mw"] = json.Number("-390") },
+		"a rail of another scope":      func(_, p map[string]any) { at(p, "rails", 0)["scope"] = "fan" },
+		"a negative clock":             func(_, p map[string]any) { at(p, "engines", 0)["clock_mhz"] = json.Number("-1") },
+		"a negative load":              func(_, p map[string]any) { at(p, "engines", 1)["percent"] = json.Number("-1") },
+		"half a state":                 func(_, p map[string]any) { at(p, "throttle_alerts", 1)["state"] = json.Number("0.5") },
+		"half an event":                func(_, p map[string]any) { at(p, "overcurrent", 1)["events"] = json.Number("1.5") },
+		"less than no event":           func(_, p map[string]any) { at(p, "overcurrent", 1)["events"] = json.Number("-1") },
+		"no governor and no reason":    func(_, p map[string]any) { p["gpu_governor"] = nil },
+		"no load of memory, no reason": func(_, p map[string]any) { delete(at(p, "unavailable"), "emc_percent") },
+		"a reason for another list":    func(_, p map[string]any) { at(p, "unavailable")["fans[0].rpm"] = "timeout" },
+	} {
+		m := goldenOf(t, "module.json")
+		spoil(at(m, "host"), at(m, "platform"))
+		if check(m) == nil {
+			t.Errorf("accepted: %s", what)
+		}
+	}
+}
+
+// TestPartsNeedReasons: of a list with one part, each of its readings in turn is
+// null or has a reason.
+func TestPartsNeedReasons(t *testing.T) {
+	for list, whole := range map[string]int{"rails": 0, "engines": 1, "throttle_alerts": 0, "overcurrent": 0} { // one without nulls
+		m := goldenOf(t, "module.json")
+		m["gpus"] = []any{}
+		p := at(m, "platform")
+		part, why := at(p, list, whole), at(p, "unavailable")
+		p[list] = []any{part}
+		maps.DeleteFunc(why, func(key string, _ any) bool { return strings.HasPrefix(key, list+"[") })
+		if err := check(m); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range slices.Sorted(maps.Keys(part)) {
+			if key == "name" || key == "scope" {
+				continue
+			}
+			old, path := part[key], list+"[0]."+key
+			for _, c := range []struct {
+				value any
+				told  bool
+				ok    bool
+			}{{old, true, false}, {nil, false, false}, {nil, true, true}, {old, false, true}} {
+				delete(why, path)
+				if part[key] = c.value; c.told {
+					why[path] = "no_permission"
+				}
+				if err := check(m); err == nil != c.ok {
+					t.Errorf("%s is %v, with a reason: %t: %v", path, c.value, c.told, err)
+				}
+			}
+		}
+	}
+}
+
 // TestNullsNeedReasons: each known value becomes null, each reason goes.
 func TestNullsNeedReasons(t *testing.T) {
 	for i, whole := range eachGPU(t) {
@@ -179,7 +246,8 @@ func nullsNeedReasons(t *testing.T, whole map[string]any) {
 var mayBeNull = map[string]bool{
 	"state_reason": true, "state_seconds": true, "call": true, "call_seconds": true, "gpu_instance_id": true, "compute_instance_id": true,
 	"profile": true, "parent_uuid": true, "container": true, "job": true, "unit": true,
-	"model": true, "soc": true, "l4t": true, "jetpack": true, "power_mode": true, "emc_mhz": true,
+	"model": true, "soc": true, "l4t": true, "jetpack": true, "power_mode": true, "gpu_governor": true,
+	"emc_mhz": true, "emc_percent": true,
 }
 
 // at goes down an object: numbers are places in lists.

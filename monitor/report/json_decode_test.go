@@ -35,6 +35,7 @@ func TestJSONComesBack(t *testing.T) {
 		}
 	}
 	same(rich())
+	same(module())
 	same(&monitor.Snapshot{Time: rich().Time})
 	for seed := range uint64(300) {
 		same(random(seed))
@@ -119,6 +120,63 @@ func TestJSONOfOthers(t *testing.T) {
 	}
 }
 
+// TestJSONOfPartsComesBack: as parts, with what failed.
+func TestJSONOfPartsComesBack(t *testing.T) {
+	want := module()
+	got := parsed(t, AppendJSON(nil, want))
+	a, b := want.Platform.Parts, got.Platform.Parts
+	if len(a) != len(b) {
+		t.Fatalf("%d parts of %d", len(b), len(a))
+	}
+	for i := range a {
+		if a[i].Kind != b[i].Kind || a[i].Name != b[i].Name || a[i].Scope != b[i].Scope {
+			t.Errorf("%+v came back as %+v", a[i], b[i])
+		}
+		for j, r := range a[i].Kind.Info().Readings {
+			x, y := a[i].Readings[j], b[i].Readings[j]
+			xf, _ := x.Float()
+			if yf, _ := y.Float(); x.Reason != y.Reason || xf != yf || y.Known() && r.Kind != monitor.Number && y.Kind() != r.Kind {
+				t.Errorf("%s of %s: %+v came back as %+v", r.Key, a[i].Name, x, y)
+			}
+		}
+	}
+}
+
+// TestJSONOfOldModules: as it was written when only loads of engines were known.
+func TestJSONOfOldModules(t *testing.T) {
+	s := parsed(t, []byte(`{"schema":"nvtop-lite/1","time":"2026-01-02T03:04:05Z",
+		"host":{"hostname":"orin","os":"linux","arch":"arm64","boot_id":"b","cpu_percent":3,"memory_total_bytes":9,"memory_available_bytes":5,"unavailable":{}},
+		"platform":{"kind":"jetson","model":"Orin","soc":"tegra234","l4t":"36.4.4","jetpack":"6.2.1","power_mode":"MAXN",
+		"rails":[{"name":"VDD_GPU_SOC","power_mw":2395.2,"scope":"shared"},{"name":"VIN","power_mw":null,"scope":"input"}],
+		"engines":[{"name":"nvenc","percent":7},{"name":"vic","percent":null}],"emc_mhz":2133,
+		"unavailable":{"rails[1].power_mw":"timeout","engines[1].percent":"no_permission"}}}`))
+	p := &s.Platform
+	if len(p.Parts) != 4 {
+		t.Fatalf("%+v", p.Parts)
+	}
+	power, load := p.Parts[0].Readings[monitor.RailPower], p.Parts[2].Readings[monitor.EngineLoad]
+	if v, ok := power.Float(); !ok || v != 2395.2 || p.Parts[0].Kind != monitor.Rail || p.Parts[0].Scope != "shared" {
+		t.Errorf("%+v", p.Parts[0])
+	}
+	if v, ok := load.Float(); !ok || v != 7 || p.Parts[2].Kind != monitor.Engine || p.Parts[2].Name != "nvenc" {
+		t.Errorf("%+v", p.Parts[2])
+	}
+	for what, c := range map[string]struct{ got, want monitor.Reason }{
+		"a rail":                 {p.Parts[1].Readings[monitor.RailPower].Reason, monitor.Timeout},
+		"a load":                 {p.Parts[3].Readings[monitor.EngineLoad].Reason, monitor.NoPermission},
+		"whether an engine runs": {p.Parts[2].Readings[monitor.EngineOn].Reason, monitor.NotSampled},
+		"its clock":              {p.Parts[2].Readings[monitor.EngineClock].Reason, monitor.NotSampled},
+		"the governor":           {p.Governor.Reason, monitor.NotSampled},
+		"the memory controller":  {p.EMCPercent.Reason, monitor.NotSampled},
+		"huge pages":             {s.Host.HugePagesTotalBytes.Reason, monitor.NotSampled},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", what, c.got, c.want)
+		}
+	}
+	check(t, AppendJSON(nil, s))
+}
+
 func TestJSONThatIsBroken(t *testing.T) {
 	head := `{"schema":"nvtop-lite/1","time":"2026-01-02T03:04:05Z"`
 	for _, c := range []struct{ line, want string }{
@@ -139,6 +197,10 @@ func TestJSONThatIsBroken(t *testing.T) {
 		{head + `,"gpus":[{"power_mw":1e999}]}`, "expected a number"},
 		{head + `,"gpus":[{"power_mw":--7}]}`, "expected a number"},
 		{head + `,"gpus":[{"ecc_enabled":1}]}`, "expected false"},
+		{head + `,"platform":{"engines":[{"on":1}]}}`, "expected false"},
+		{head + `,"platform":{"throttle_alerts":[{"state":0.5}]}}`, "expected an integer"},
+		{head + `,"platform":{"overcurrent":{}}}`, "expected '['"},
+		{head + `,"platform":{` + strings.Repeat(`"rails":[{}],`, 1<<20) + `"kind":"jetson"}}`, "too long lists"},
 		{head + `,"gpus":[{"age_seconds":-1}]}`, "out of range"},
 		{head + `,"gpus":[{"age_seconds":1e300}]}`, "out of range"},
 		{head + `,"gpus":[{"processes":[{"pid":-4}]}]}`, "PID out of range"},
@@ -189,6 +251,7 @@ func FuzzParseJSON(f *testing.F) {
 	s := rich()
 	s.GPUs = s.GPUs[:1] // a small one is soon made smaller
 	f.Add(AppendJSON(nil, s))
+	f.Add(AppendJSON(nil, &monitor.Snapshot{Time: s.Time, Platform: module().Platform}))
 	f.Add([]byte(`{"schema":"nvtop-lite/1","time":"1812-01-02T03:04:05Z"}`))
 	f.Add([]byte(`{"schema":"nvtop-lite/1","time":"2026-01-02T03:04:05Z","gpus":[{"fans":[{"rpm":null}],"unavailable":{"fans[0].rpm":"timeout"}}]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {

@@ -44,9 +44,9 @@ func golden(t *testing.T, name string, got []byte) {
 // The keys of each object, in order.
 var (
 	snapshotKeys = words("schema time steady_time interval_seconds source host driver platform gpus warnings")
-	hostKeys     = words("hostname os arch boot_id cpu_percent memory_total_bytes memory_available_bytes unavailable")
+	hostKeys     = words("hostname os arch boot_id cpu_percent memory_total_bytes memory_available_bytes hugepages_total_bytes hugepages_free_bytes unavailable")
 	driverKeys   = words("version cuda_version nvml_version library unavailable")
-	platformKeys = words("kind model soc l4t jetpack power_mode rails engines emc_mhz unavailable")
+	platformKeys = words("kind model soc l4t jetpack power_mode gpu_governor rails engines throttle_alerts overcurrent emc_mhz emc_percent unavailable")
 	gpuKeys      = words(`index uuid pci_bus_id name architecture serial minor
 		state state_reason state_seconds age_seconds call call_seconds sources integrated gpu_instance_id compute_instance_id profile parent_uuid
 		utilization_percent memory_utilization_percent encoder_percent decoder_percent jpeg_percent ofa_percent
@@ -66,12 +66,13 @@ var (
 		gpu_instance_id compute_instance_id cpu_percent host_memory_bytes container job unit namespace unavailable provenance`)
 	smallKeys = map[string][]string{
 		"fans": words("index percent rpm target_percent"), "xids": words("time code source gpu_instance_id compute_instance_id"), "health": words("code level text"),
-		"rails": words("name power_mw scope"), "engines": words("name percent"), "warnings": words("code text hint"),
+		"rails": words("name power_mw scope"), "engines": words("name on clock_mhz percent"),
+		"throttle_alerts": words("name state"), "overcurrent": words("name events"), "warnings": words("code text hint"),
 		"container": words("runtime id pod_uid"), "job": words("scheduler id step"),
 	}
 	// mayBeNull are nulls that mean "does not apply".
 	mayBeNull = words("state_reason state_seconds call call_seconds hint container job unit gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
-		"model soc l4t jetpack power_mode emc_mhz")
+		"model soc l4t jetpack power_mode gpu_governor emc_mhz emc_percent")
 )
 
 func words(s string) []string { return strings.Fields(s) }
@@ -196,7 +197,7 @@ func wantReasons(t *testing.T, what string, n *node) {
 				if ok && !slices.Contains(reasons, why) {
 					t.Errorf("%s: reason %q", what, why)
 				}
-			case slices.Contains(words("fans rails engines"), key):
+			case slices.Contains(words("fans rails engines throttle_alerts overcurrent"), key):
 				for i, e := range n.nodes(key) {
 					visit(fmt.Sprintf("%s[%d].", key, i), e)
 				}
@@ -288,7 +289,8 @@ func rich() *monitor.Snapshot {
 	s := &monitor.Snapshot{
 		Time: time.Unix(0, now).UTC(), Steady: now, Interval: time.Second, Source: "live",
 		Host: monitor.Host{Hostname: monitor.OfText("node17"), OS: "linux", Arch: "amd64", BootID: monitor.OfText("5f0e"),
-			CPUPercent: monitor.OfFloat(12.25), MemoryTotalBytes: monitor.OfInt(1008 << 30), MemoryAvailableBytes: monitor.OfInt(963 << 30)},
+			CPUPercent: monitor.OfFloat(12.25), MemoryTotalBytes: monitor.OfInt(1008 << 30), MemoryAvailableBytes: monitor.OfInt(963 << 30),
+			HugePagesTotalBytes: monitor.OfInt(16 << 30), HugePagesFreeBytes: monitor.OfInt(8 << 30)},
 		Driver: monitor.Driver{Version: monitor.OfText("580.95.05"), CUDAVersion: monitor.OfText("13.0"),
 			NVMLVersion: monitor.OfText("13.580.95.05"), Library: monitor.UnknownText(monitor.NoPermission)},
 		Platform: monitor.Platform{Kind: "server"},
@@ -393,15 +395,110 @@ func rich() *monitor.Snapshot {
 	return s
 }
 
-func TestJSONGolden(t *testing.T) {
-	line := AppendJSON(nil, rich())
-	check(t, line)
-	var b bytes.Buffer
-	if err := json.Indent(&b, line, "", " "); err != nil {
-		t.Fatal(err)
+// module is a snapshot of a module that has parts of all kinds, some of which
+// only root may read.
+func module() *monitor.Snapshot {
+	s := rich()
+	refused := func(path string) monitor.Reading {
+		return monitor.Failed(monitor.NoPermission, monitor.NewCallError(path, "EACCES", 13))
 	}
-	b.WriteByte('\n')
-	golden(t, "rich.json", b.Bytes())
+	none := monitor.Unknown(monitor.NotSupported)
+	part := func(kind monitor.PartKind, name string, readings ...monitor.Reading) monitor.Part {
+		p := monitor.Part{Kind: kind, Name: name}
+		copy(p.Readings[:], readings)
+		return p
+	}
+	rail := func(name, scope string, power monitor.Reading) monitor.Part {
+		p := part(monitor.Rail, name, power)
+		p.Scope = scope
+		return p
+	}
+	h := &s.Host
+	h.Arch, h.MemoryTotalBytes, h.MemoryAvailableBytes = "arm64", monitor.OfInt(64349140<<10), monitor.OfInt(58012344<<10)
+	h.HugePagesTotalBytes, h.HugePagesFreeBytes = none, none
+	s.Platform = monitor.Platform{
+		Kind: "jetson", Model: monitor.OfText("NVIDIA Jetson AGX Orin Developer Kit"), SoC: monitor.OfText("tegra234"),
+		L4T: monitor.OfText("36.4.4"), JetPack: monitor.OfText("6.2.1"), PowerMode: monitor.UnknownText(monitor.NotFound),
+		Governor: monitor.OfText("nvhost_podgov"),
+		Parts: []monitor.Part{
+			rail("VDD_GPU_SOC", "shared", monitor.OfFloat(2395.2)),
+			rail("VDD_CPU_CV", "shared", monitor.Unknown(monitor.Asleep)),
+			rail("VIN_SYS_5V0", "shared", monitor.OfFloat(3617.28)),
+			part(monitor.Engine, "nvenc", monitor.OfFlag(true), monitor.OfFloat(716.8), none),
+			part(monitor.Engine, "nvdec", monitor.OfFlag(false), monitor.OfFloat(0), monitor.OfFloat(0)),
+			part(monitor.Engine, "vic", refused("/sys/kernel/debug/clk/vic/clk_rate"), refused("/sys/kernel/debug/clk/vic/clk_rate"), monitor.OfFloat(34)),
+			part(monitor.ThrottleAlert, "cpu-throttle-alert", monitor.OfInt(0)),
+			part(monitor.ThrottleAlert, "gpu-throttle-alert", monitor.OfInt(1)),
+			part(monitor.OverCurrent, "oc1", monitor.OfInt(0)),
+			part(monitor.OverCurrent, "oc2", monitor.OfInt(3)),
+			part(monitor.OverCurrent, "oc3", refused("/sys/class/hwmon/hwmon2/oc3_event_cnt")),
+		},
+		EMCMHz: monitor.OfFloat(2133), EMCPercent: refused("/sys/kernel/debug/cactmon/mc_all"),
+	}
+	s.Warnings, s.GPUs = nil, s.GPUs[:1]
+	g := &s.GPUs[0]
+	g.Name, g.Integrated, g.MemoryUnified, g.Sources = monitor.OfText("Orin (nvgpu)"), true, true, []string{"tegra", "nvml"}
+	g.PCIBusID, g.Architecture = monitor.UnknownText(monitor.NotSupported), monitor.OfText("ampere")
+	for id := range g.Readings {
+		g.Readings[id] = none
+	}
+	for id, r := range map[monitor.ReadingID]monitor.Reading{
+		monitor.UtilizationPercent: monitor.OfFloat(34.5), monitor.MemoryTotalBytes: h.MemoryTotalBytes, monitor.MemoryUsedBytes: monitor.OfInt(4041996 << 10),
+		monitor.TemperatureC: monitor.OfFloat(47.625), monitor.ClockGraphicsMHz: monitor.OfFloat(1300.5),
+	} {
+		r.At = g.Refreshed
+		g.Readings[id] = r
+	}
+	g.Health, g.Processes = nil, g.Processes[:1]
+	g.Processes[0].Types, g.Processes[0].GPUMemoryBytes = 0, monitor.OfInt(3986636<<10)
+	return s
+}
+
+func TestJSONGolden(t *testing.T) {
+	for name, s := range map[string]*monitor.Snapshot{"rich.json": rich(), "module.json": module()} {
+		line := AppendJSON(nil, s)
+		check(t, line)
+		var b bytes.Buffer
+		if err := json.Indent(&b, line, "", " "); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteByte('\n')
+		golden(t, name, b.Bytes())
+	}
+}
+
+// TestJSONOfParts: each kind has its list, and each null its reason.
+func TestJSONOfParts(t *testing.T) {
+	p := check(t, AppendJSON(nil, module())).node("platform")
+	for list, names := range map[string]string{
+		"rails": "VDD_GPU_SOC VDD_CPU_CV VIN_SYS_5V0", "engines": "nvenc nvdec vic",
+		"throttle_alerts": "cpu-throttle-alert gpu-throttle-alert", "overcurrent": "oc1 oc2 oc3",
+	} {
+		var got []string
+		for _, e := range p.nodes(list) {
+			got = append(got, e.values["name"].(string))
+		}
+		if !slices.Equal(got, words(names)) {
+			t.Errorf("%s: %v, want %s", list, got, names)
+		}
+	}
+	engines, alerts, counters, why := p.nodes("engines"), p.nodes("throttle_alerts"), p.nodes("overcurrent"), p.node("unavailable").values
+	for what, ok := range map[string]bool{
+		"an engine that runs":             engines[0].values["on"] == true && engines[0].values["clock_mhz"] == json.Number("716.8"),
+		"one that does not":               engines[1].values["on"] == false && engines[1].values["clock_mhz"] == json.Number("0") && engines[1].values["percent"] == json.Number("0"),
+		"a load that nobody tells":        engines[0].values["percent"] == nil && why["engines[0].percent"] == "not_supported",
+		"an engine that only root knows":  engines[2].values["on"] == nil && why["engines[2].on"] == "no_permission" && why["engines[2].clock_mhz"] == "no_permission",
+		"its load, which anyone may read": engines[2].values["percent"] == json.Number("34") && why["engines[2].percent"] == nil,
+		"a rail that is asleep":           p.nodes("rails")[1].values["power_mw"] == nil && why["rails[1].power_mw"] == "asleep",
+		"what is slowed down":             alerts[0].values["state"] == json.Number("0") && alerts[1].values["state"] == json.Number("1"),
+		"over-current":                    counters[1].values["events"] == json.Number("3") && why["overcurrent[2].events"] == "no_permission",
+		"the governor":                    p.values["gpu_governor"] == "nvhost_podgov",
+		"the memory controller":           p.values["emc_mhz"] == json.Number("2133") && p.values["emc_percent"] == nil && why["emc_percent"] == "no_permission",
+	} {
+		if !ok {
+			t.Errorf("%s: %v", what, p.values)
+		}
+	}
 }
 
 func TestJSONStates(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,17 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 		return
 	case *monitor.Level, *monitor.Namespace:
 		v.SetUint(uint64(r.IntN(3)))
+		return
+	case *monitor.PartKind:
+		v.SetUint(uint64(r.IntN(int(monitor.NumPartKinds))))
+		return
+	case *[]monitor.Part:
+		parts := make([]monitor.Part, r.IntN(3*int(monitor.NumPartKinds)))
+		for i := range parts {
+			fill(r, reflect.ValueOf(&parts[i]).Elem(), depth)
+		}
+		slices.SortStableFunc(parts, func(a, b monitor.Part) int { return int(a.Kind) - int(b.Kind) })
+		v.Set(reflect.ValueOf(parts))
 		return
 	}
 	switch v.Kind() {

@@ -58,10 +58,11 @@ func TestReadingsDocument(t *testing.T) {
 		}
 	}
 
-	for _, part := range []struct {
+	type part struct {
 		title, note string
 		keys        []schemaKey
-	}{
+	}
+	parts := []part{
 		{"What a GPU is", "", identityTold},
 		{"The state of a GPU", "", stateTold},
 		{"Each fan", "In `fans`. Null where the driver tells of none, `[]` where it says that there is none.", fanTold},
@@ -70,7 +71,11 @@ func TestReadingsDocument(t *testing.T) {
 		{"The host", "", hostTold},
 		{"The driver", "", driverTold},
 		{"The platform", "What does not apply to a machine is null without a reason.", platformTold},
-	} {
+	}
+	for _, p := range partsTold {
+		parts = append(parts, part{p.title, p.note, p.keys})
+	}
+	for _, part := range parts {
 		line("\n## %s\n", part.title)
 		if part.note != "" {
 			line("%s\n", part.note)
@@ -160,7 +165,8 @@ decoder, and no loads of processes: NVML does not measure them then.
 The GPUs of Jetson, DGX Spark and the like use the memory of the host. There
 ` + "`memory_unified`" + ` is true, ` + "`memory_total_bytes`" + ` is that of the host, ` + "`memory_used_bytes`" + ` the sum
 of what the GPU's processes use, and free and reserved are null: what can be had is
-` + "`memory_available_bytes`" + ` of the host.
+` + "`memory_available_bytes`" + ` of the host. Where ` + "`hugepages_total_bytes`" + ` is above 0 that alone is not
+reliable: ` + "`hugepages_free_bytes`" + ` can be had, too.
 
 ## What NVML does not give
 

@@ -151,6 +151,8 @@ var hostTold = []schemaKey{
 	{"cpu_percent", "load of all processors together since the refresh before", "%", "/proc/stat", reasoned, positive},
 	{"memory_total_bytes", "all memory of the machine", "bytes", "/proc/meminfo", reasoned, integer},
 	{"memory_available_bytes", "memory that can be had without swapping", "bytes", "/proc/meminfo", reasoned, integer},
+	{"hugepages_total_bytes", "memory set aside for huge pages of the default size, which nobody else can have; 0: none", "bytes", "/proc/meminfo", reasoned, integer},
+	{"hugepages_free_bytes", "what of that nobody uses", "bytes", "/proc/meminfo", reasoned, integer},
 }
 
 var driverTold = []schemaKey{
@@ -165,11 +167,54 @@ var platformTold = []schemaKey{
 	{"model", "name of the machine or module", "", "/sys/class/dmi/id, /proc/device-tree/model", onJetson, aText},
 	{"soc", "its chip", "", "/proc/device-tree/compatible", onJetson, aText},
 	{"l4t", "version of Linux for Tegra", "", "/etc/nv_tegra_release", onJetson, aText},
-	{"jetpack", "version of JetPack", "", "", onJetson, aText},
-	{"power_mode", "power mode that is set", "", "", onJetson, aText},
+	{"jetpack", "version of JetPack", "", "version of Linux for Tegra", onJetson, aText},
+	{"power_mode", "power mode that is set", "", "/var/lib/nvpmodel/status, /etc/nvpmodel.conf", onJetson, aText},
+	{"gpu_governor", "what chooses the clock of the integrated GPU, such as nvhost_podgov", "", "/sys/class/devfreq/*/governor", onJetson, aText},
 	{"rails", "power rails of a module; the reason of a null stands under rails[N].power_mw", "", "", notNull, listOf(ref("rail"))},
-	{"engines", "load of engines beside the GPU; the reason of a null stands under engines[N].percent", "", "", notNull, listOf(ref("engine"))},
-	{"emc_mhz", "clock of the memory controller", "MHz", "", onJetson, positive},
+	{"engines", "engines beside the GPU; the reason of a null stands under engines[N].on and so on", "", "", notNull, listOf(ref("engine"))},
+	{"throttle_alerts", "what tells that a part of the module is slowed down; the reason of a null stands under throttle_alerts[N].state", "", "", notNull, listOf(ref("throttle_alert"))},
+	{"overcurrent", "counters of over-current events; the reason of a null stands under overcurrent[N].events", "", "", notNull, listOf(ref("overcurrent"))},
+	{"emc_mhz", "clock of the memory controller", "MHz", "/sys/kernel/debug/bpmp/debug/clk/emc/rate, /sys/class/devfreq/bwmgr/cur_freq", onJetson, positive},
+	{"emc_percent", "how much of what it could move at that clock it moves", "%", "/sys/kernel/debug/cactmon/mc_all, /sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity", onJetson, positive},
+}
+
+// partTold is what is told of the parts of a kind.
+type partTold struct {
+	def, what, title, note string
+	keys                   []schemaKey
+}
+
+var partsTold = [monitor.NumPartKinds]partTold{
+	monitor.Rail: {"rail", "a power rail", "Each power rail", "In `rails`.", []schemaKey{
+		{"name", "the board's name of it", "", "in*_label, label of hwmon; rail_name_* of iio", notNull, aText},
+		{"power_mw", "its power, of an INA3221 the product of voltage and current; never below 0", "mW", "in*_input and curr*_input, power1_input of hwmon; in_power*_input of iio", absent, positive},
+		{"scope", "what it feeds: gpu: the GPU alone; shared: others, with the GPU or without it; input: everything", "", "", notNull, oneOf("gpu", "shared", "input")},
+	}},
+	monitor.Engine: {"engine", "an engine beside the GPU", "Each engine", "In `engines`. The clocks in `/sys/kernel/debug` are for root alone.", []schemaKey{
+		{"name", "its name, such as nvenc", "", "/sys/kernel/debug/clk", notNull, aText},
+		{"on", "whether its clock runs", "", "/sys/kernel/debug/clk/*/clk_enable_count, clk_rate", absent, flagged},
+		{"clock_mhz", "its clock", "MHz", "/sys/kernel/debug/clk/*/clk_rate", absent, positive},
+		{"percent", "its load, which the kernel does not tell of most", "%", "", absent, positive},
+	}},
+	monitor.ThrottleAlert: {"throttle_alert", "what tells that a part of the module is slowed down", "Each throttle alert", "In `throttle_alerts`.", []schemaKey{
+		{"name", "such as gpu-throttle-alert", "", "/sys/class/thermal/cooling_device*/type", notNull, aText},
+		{"state", "0: nothing is slowed down", "", "/sys/class/thermal/cooling_device*/cur_state", absent, integer},
+	}},
+	monitor.OverCurrent: {"overcurrent", "a counter of over-current events", "Each over-current counter", "In `overcurrent`.", []schemaKey{
+		{"name", "such as oc1", "", "/sys/class/hwmon/*/oc*_event_cnt", notNull, aText},
+		{"events", "how often too much current flowed since the machine was booted", "", "/sys/class/hwmon/*/oc*_event_cnt", absent, integer},
+	}},
+}
+
+// partKeys are the keys that can be null of the parts of all kinds, such as
+// rails.power_mw.
+func partKeys() (list []string) {
+	for kind := range monitor.NumPartKinds {
+		for _, r := range kind.Info().Readings {
+			list = append(list, kind.Info().Key+"."+r.Key)
+		}
+	}
+	return list
 }
 
 var identityTold = []schemaKey{
@@ -428,7 +473,11 @@ func snapshotSchema() ordered {
 			"then", is("properties", is("processes_state", is("not", is("const", "ok")), "processes_age_seconds", is("type", "null"))),
 			"else", is("properties", is("processes_state", is("const", "ok")))),
 		is("if", is("properties", is("call", is("type", "null"))), "then", is("properties", is("call_seconds", is("type", "null")))))
-	platform := withReasons("the kind of machine; what is null without a reason does not apply to it", platformTold, []string{"rails.power_mw", "engines.percent"}, nil)
+	platform := withReasons("the kind of machine; what is null without a reason does not apply to it", platformTold, partKeys(), nil)
+	defs := ordered{}
+	for _, p := range partsTold {
+		defs = append(defs, entry{p.def, objectOf(p.what, p.keys)})
+	}
 	return ordered{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"$id", "urn:nvtop-lite:snapshot:1"},
@@ -450,7 +499,7 @@ func snapshotSchema() ordered {
 			{"gpus", append(is("description", "the GPUs, in the driver's order; one that was seen keeps its place"), listOf(ref("gpu"))...)},
 			{"warnings", append(is("description", "what one should know of the program itself"), listOf(ref("warning"))...)},
 		}},
-		{"$defs", ordered{
+		{"$defs", append(ordered{
 			{"reason", is("description", "why a value is not known", "enum", reasons)},
 			{"call", append(objectOf("a call that gave no value", []schemaKey{
 				{"function", "C function, or file", "", "", absent, someText},
@@ -461,11 +510,6 @@ func snapshotSchema() ordered {
 			{"warning", objectOf("a warning", []schemaKey{
 				{"code", "kind of warning", "", "", notNull, aWord}, {"text", "what it is", "", "", notNull, aText}, {"hint", "what to do about it", "", "", absent, someText},
 			})},
-			{"rail", objectOf("a power rail", []schemaKey{
-				{"name", "its name", "", "", notNull, aText}, {"power_mw", "its power", "mW", "", absent, positive},
-				{"scope", "what it feeds: the GPU alone, the GPU and others, or all", "", "", notNull, oneOf("gpu", "shared", "input")},
-			})},
-			{"engine", objectOf("an engine beside the GPU", []schemaKey{{"name", "its name", "", "", notNull, aText}, {"percent", "its load", "%", "", absent, positive}})},
 			{"fan", objectOf("a fan", fanTold)},
 			{"xid", objectOf("an Xid error", xidTold)},
 			{"health", objectOf("a finding", []schemaKey{
@@ -480,7 +524,7 @@ func snapshotSchema() ordered {
 			})},
 			{"process", withReasons("a process on a GPU", processTold, nil, nil, provenance(processKeys, nil))},
 			{"gpu", gpuSchema},
-		}},
+		}, defs...)},
 	}
 }
 
@@ -516,9 +560,21 @@ func TestSchemaHasEveryKey(t *testing.T) {
 		"process":  {names(processTold, "unavailable provenance"), processKeys},
 		"fan":      {names(fanTold, ""), smallKeys["fans"]},
 		"Xid":      {names(xidTold, ""), smallKeys["xids"]},
+
+		"rail":           {names(partsTold[monitor.Rail].keys, ""), smallKeys["rails"]},
+		"engine":         {names(partsTold[monitor.Engine].keys, ""), smallKeys["engines"]},
+		"throttle alert": {names(partsTold[monitor.ThrottleAlert].keys, ""), smallKeys["throttle_alerts"]},
+		"over-current":   {names(partsTold[monitor.OverCurrent].keys, ""), smallKeys["overcurrent"]},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: the schema has\n%v\nthe JSON\n%v", what, c.got, c.want)
+		}
+	}
+	for kind := range monitor.NumPartKinds {
+		for _, r := range kind.Info().Readings {
+			if !slices.ContainsFunc(partsTold[kind].keys, func(k schemaKey) bool { return k.name == r.Key && k.unit == r.Unit }) {
+				t.Errorf("%s: nothing is told of %s in %q", kind.Info().Key, r.Key, r.Unit)
+			}
 		}
 	}
 	for id := range monitor.NumReadings {
@@ -532,6 +588,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 // tests, and such as no source makes, with words that one could.
 func TestKeepSnapshots(t *testing.T) {
 	kept.Keep(AppendJSON(nil, rich()))
+	kept.Keep(AppendJSON(nil, module()))
 	waiting := monitor.Snapshot{Waiting: "no driver in sight", WaitingHint: "load it", GPUs: make([]monitor.GPU, 1)}
 	possible(reflect.ValueOf(&waiting).Elem())
 	kept.Keep(AppendJSON(nil, &waiting))
@@ -560,7 +617,7 @@ func possible(v reflect.Value) {
 		return
 	case *monitor.Snapshot:
 		x.Source, x.Host.OS, x.Host.Arch, x.Platform.Kind = "live", "linux", "amd64", "jetson"
-	case *monitor.Rail:
+	case *monitor.Part:
 		x.Scope = "shared"
 	case *monitor.XID:
 		x.Code, x.Source = max(x.Code, 0), "event"
