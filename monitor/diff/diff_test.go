@@ -642,7 +642,7 @@ func TestXIDs(t *testing.T) {
 	}
 }
 
-func TestFansAndRails(t *testing.T) {
+func TestFansAndParts(t *testing.T) {
 	old, new := machine(), later(time.Minute)
 	none := monitor.Unknown(monitor.NotSupported)
 	fan := func(v float64) []monitor.Fan {
@@ -652,11 +652,27 @@ func TestFansAndRails(t *testing.T) {
 	new.GPUs[0].Fans, new.GPUs[0].FansStatus.Reason = fan(55), monitor.Known
 	old.GPUs[1].Fans, old.GPUs[1].FansStatus.Reason = fan(30), monitor.Known
 	new.GPUs[1].FansStatus.Reason = monitor.Timeout
-	old.Platform.Rails = []monitor.Rail{{Name: "VDD_GPU", PowerMW: monitor.OfFloat(18_000)}, {Name: "VIN", PowerMW: monitor.OfFloat(60_000)}}
-	new.Platform.Rails = []monitor.Rail{{Name: "VDD_GPU", PowerMW: monitor.OfFloat(25_000)}}
-	new.Platform.Engines = []monitor.Engine{{Name: "DLA0", Percent: monitor.OfFloat(4)}}
+	part := func(kind monitor.PartKind, name string, readings ...monitor.Reading) monitor.Part {
+		p := monitor.Part{Kind: kind, Name: name}
+		copy(p.Readings[:], readings)
+		return p
+	}
+	old.Platform.Parts = []monitor.Part{part(monitor.Rail, "VDD_GPU", monitor.OfFloat(18_000)), part(monitor.Rail, "VIN", monitor.OfFloat(60_000)),
+		part(monitor.Engine, "NVENC", monitor.OfFlag(false), monitor.OfFloat(0), none),
+		part(monitor.ThrottleAlert, "gpu-throttle-alert", monitor.OfInt(0)), part(monitor.OverCurrent, "oc1", monitor.OfInt(2))}
+	new.Platform.Parts = []monitor.Part{part(monitor.Rail, "VDD_GPU", monitor.OfFloat(25_000)),
+		part(monitor.Engine, "DLA0", monitor.OfFlag(true), none, monitor.OfFloat(4)), part(monitor.Engine, "NVENC", monitor.OfFlag(true), monitor.OfFloat(716), none),
+		part(monitor.ThrottleAlert, "gpu-throttle-alert", monitor.OfInt(1)), part(monitor.OverCurrent, "oc1", monitor.OfInt(5))}
 	expect(t, words80(t, old, new), "fan 1 30 → 55 %", "became unknown (no answer): fan 1 (was 30 %)",
-		"platform VDD_GPU 18 → 25 W", "became unknown (not found): VIN (was 60 W)", "became known (unknown before: not found): DLA0 4 %")
+		"platform VDD_GPU 18 → 25 W, NVENC off → on, NVENC 0 → 716 MHz, gpu-throttle-alert 0 → 1, oc1 2 → 5",
+		"became unknown (not found): VIN (was 60 W)", "became known (unknown before: not found): DLA0 on, DLA0 4 %")
+	platform := path(t, compare(t, old, new).Append(nil), "platform").(map[string]any)
+	for key, want := range map[string]any{"rails[VDD_GPU].power_mw": 7000.0, "engines[NVENC].on": nil, "engines[NVENC].clock_mhz": 716.0,
+		"throttle_alerts[gpu-throttle-alert].state": 1.0, "overcurrent[oc1].events": 3.0} {
+		if change, ok := platform[key].(map[string]any); !ok || change["delta"] != want {
+			t.Errorf("%s: %v, want a delta of %v", key, platform[key], want)
+		}
+	}
 }
 
 // TestFansAreToldOnce: single ones where they differ from what is told of all.

@@ -176,13 +176,19 @@ func (r dice) snapshot(at time.Time, gpus int) *monitor.Snapshot {
 		Host: monitor.Host{
 			Hostname: r.maybe(), OS: [...]string{"linux", "windows"}[r.IntN(2)], Arch: "amd64", BootID: r.maybe(),
 			CPUPercent: r.reading(0), MemoryTotalBytes: r.reading(monitor.Integer), MemoryAvailableBytes: r.reading(monitor.Integer),
+			HugePagesTotalBytes: r.reading(monitor.Integer), HugePagesFreeBytes: r.reading(monitor.Integer),
 		},
 		Driver:   monitor.Driver{Version: r.maybe(), CUDAVersion: r.maybe(), NVMLVersion: r.maybe(), Library: r.maybe()},
-		Platform: monitor.Platform{Kind: "jetson", Model: r.maybe(), L4T: r.maybe(), EMCMHz: r.reading(0)},
+		Platform: monitor.Platform{Kind: "jetson", Model: r.maybe(), L4T: r.maybe(), Governor: r.maybe(), EMCMHz: r.reading(0), EMCPercent: r.reading(0)},
 	}
-	for range r.IntN(3) {
-		s.Platform.Rails = append(s.Platform.Rails, monitor.Rail{Name: r.text(), PowerMW: r.reading(0)})
-		s.Platform.Engines = append(s.Platform.Engines, monitor.Engine{Name: r.text(), Percent: r.reading(0)})
+	for kind := range monitor.NumPartKinds {
+		for range r.IntN(3) {
+			part := monitor.Part{Kind: kind, Name: r.text()}
+			for i, reading := range kind.Info().Readings {
+				part.Readings[i] = r.reading(reading.Kind)
+			}
+			s.Platform.Parts = append(s.Platform.Parts, part)
+		}
 	}
 	if r.one(2) {
 		s.Host.BootID = monitor.OfText("boot")

@@ -162,9 +162,10 @@ func everything() (old, new *monitor.Snapshot) {
 		name := monitor.OfText([...]string{"a", "b"}[side])
 		count := monitor.OfInt(int64(side))
 		s.Host = monitor.Host{Hostname: name, OS: name.Value, Arch: name.Value, BootID: name, CPUPercent: monitor.OfFloat(float64(side)),
-			MemoryTotalBytes: count, MemoryAvailableBytes: count}
+			MemoryTotalBytes: count, MemoryAvailableBytes: count, HugePagesTotalBytes: count, HugePagesFreeBytes: count}
 		s.Driver = monitor.Driver{Version: name, CUDAVersion: name, NVMLVersion: name, Library: name}
-		s.Platform = monitor.Platform{Kind: name.Value, Model: name, SoC: name, L4T: name, JetPack: name, PowerMode: name, EMCMHz: monitor.OfFloat(float64(side))}
+		s.Platform = monitor.Platform{Kind: name.Value, Model: name, SoC: name, L4T: name, JetPack: name, PowerMode: name,
+			Governor: name, EMCMHz: monitor.OfFloat(float64(side)), EMCPercent: monitor.OfFloat(float64(side))}
 		g := &s.GPUs[0]
 		g.Index, g.PCIBusID, g.Name, g.Architecture, g.Serial = side, name, name, name, name
 		g.Integrated, g.MemoryUnified, g.GPUInstanceID, g.ComputeInstanceID, g.Profile = side > 0, side > 0, side, side, name.Value
@@ -221,6 +222,12 @@ func diffSchema(t *testing.T) ordered {
 		}
 		return out
 	}
+	parts := ordered{}
+	for kind := range monitor.NumPartKinds {
+		for _, r := range kind.Info().Readings {
+			parts = append(parts, entry{`^` + kind.Info().Key + `\[[\s\S]*\]\.` + r.Key + `$`, ref(kinds[r.Kind])})
+		}
+	}
 	side := func(what string) ordered {
 		return object(what,
 			key{"time", "when it was made", moment, false}, key{"source", "live, demo or replay", text, false},
@@ -263,8 +270,7 @@ func diffSchema(t *testing.T) ordered {
 		key{"different", "whether anything differs but the time, or cannot be told", boolean, false},
 		key{"host", "what differs of the machine, by the key of a snapshot", changed(false, keysOf(d.host), nil), false},
 		key{"driver", "what differs of the driver and its library, by the key of a snapshot", changed(false, keysOf(d.driver), nil), false},
-		key{"platform", "what differs of the kind of machine; rails and engines by their names, by the key of a snapshot", changed(false, keysOf(d.platform),
-			is(`^rails\[[\s\S]*\]\.power_mw$`, ref("number_change"), `^engines\[[\s\S]*\]\.percent$`, ref("number_change"))), false},
+		key{"platform", "what differs of the kind of machine; rails, engines, throttle alerts and over-current counters by their names, by the key of a snapshot", changed(false, keysOf(d.platform), parts), false},
 		key{"gpus", "the GPUs, in the order of the new snapshot", listOf("gpu"), false})
 	health := object("a finding as one snapshot has it",
 		key{"level", "how much it matters", is("enum", []string{"critical", "warning", "info"}), false}, key{"text", "what it is", text, false})
