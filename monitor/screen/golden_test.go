@@ -363,9 +363,16 @@ var states = []state{
 		snap.Host.MemoryAvailableBytes = monitor.OfFloat(88.1 * gib)
 		snap.Platform = monitor.Platform{
 			Kind: "jetson", L4T: monitor.OfText("39.2"), JetPack: monitor.OfText("7.2"), PowerMode: monitor.OfText("MAXN"),
-			Rails: []monitor.Rail{{Name: "VDD_GPU", Scope: "gpu", PowerMW: monitor.OfFloat(18400)}, {Name: "VIN", Scope: "input", PowerMW: monitor.OfFloat(61000)}, {Name: "VDD_CPU_SOC", Scope: "shared", PowerMW: monitor.OfFloat(9200)}},
+			Parts: []monitor.Part{rail("VDD_GPU", "gpu", 18400), rail("VIN", "input", 61000), rail("VDD_CPU_SOC", "shared", 9200)},
 		}
 	}},
+}
+
+// rail is a power rail of so many mW.
+func rail(name, scope string, mw float64) monitor.Part {
+	p := monitor.Part{Kind: monitor.Rail, Name: name, Scope: scope}
+	p.Readings[monitor.RailPower] = monitor.OfFloat(mw)
+	return p
 }
 
 // play makes the view that of a recording of two hours and a quarter, at its

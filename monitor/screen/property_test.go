@@ -45,8 +45,19 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 	}
 	snap.Host.Hostname, snap.Driver.Version, snap.Driver.CUDAVersion = text(), text(), text()
 	if r.IntN(4) == 0 {
-		snap.Platform.L4T, snap.Platform.JetPack, snap.Platform.PowerMode = text(), text(), text()
-		snap.Platform.Rails = []monitor.Rail{{Name: hostile[r.IntN(len(hostile))], Scope: "gpu", PowerMW: number(monitor.OfInt(1))}, {Name: "X", Scope: "shared"}}
+		p := &snap.Platform
+		p.L4T, p.JetPack, p.PowerMode, p.Governor = text(), text(), text(), text()
+		p.EMCMHz, p.EMCPercent = number(monitor.OfFloat(2133)), number(monitor.OfFloat(41))
+		p.Parts = nil
+		for kind := range monitor.NumPartKinds {
+			for range []int{0, 1, 2, 200}[r.IntN(4)] {
+				part := monitor.Part{Kind: kind, Name: hostile[r.IntN(len(hostile))], Scope: []string{"gpu", "shared", "input"}[r.IntN(3)]}
+				for i := range part.Readings {
+					part.Readings[i] = number(monitor.OfInt(1))
+				}
+				p.Parts = append(p.Parts, part)
+			}
+		}
 	}
 	snap.Source = []string{"live", "demo", "replay", hostile[r.IntN(len(hostile))]}[r.IntN(4)]
 	if r.IntN(3) == 0 {
