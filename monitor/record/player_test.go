@@ -377,7 +377,9 @@ func (s *slow) ReadAt(p []byte, at int64) (int, error) {
 // which searching takes long.
 func TestInterrupt(t *testing.T) {
 	l := recording(3000)
-	text := join(l[:10]) + strings.Repeat(strings.Repeat("x", 1000)+"\n", 20_000) + join(l[10:])
+	// Twice as much of what is no snapshot, so that the middle lies far in it.
+	rest, nonsense := join(l[10:]), strings.Repeat("x", 1000)+"\n"
+	text := join(l[:10]) + strings.Repeat(nonsense, 2*len(rest)/len(nonsense)) + rest
 	file, err := os.Open(write(t, "x", text))
 	if err != nil {
 		t.Fatal(err)
