@@ -170,7 +170,7 @@ func TestServer(t *testing.T) {
 	if p.Kind != Server || p.Model.Value != "DGXH100" {
 		t.Errorf("%+v", p)
 	}
-	for name, text := range map[string]monitor.Text{"soc": p.SoC, "l4t": p.L4T, "jetpack": p.JetPack, "power_mode": p.PowerMode} {
+	for name, text := range map[string]monitor.Text{"soc": p.SoC, "l4t": p.L4T, "jetpack": p.JetPack, "power_mode": p.PowerMode, "gpu_governor": p.Governor} {
 		if text.Reason != monitor.NotSupported {
 			t.Errorf("%s off Jetson: %+v", name, text)
 		}
@@ -190,6 +190,7 @@ func TestEmptyRoot(t *testing.T) {
 	for name, why := range map[string]monitor.Reason{
 		"hostname": h.Hostname.Reason, "boot_id": h.BootID.Reason, "cpu": h.CPUPercent.Reason,
 		"total": h.MemoryTotalBytes.Reason, "available": h.MemoryAvailableBytes.Reason,
+		"huge pages": h.HugePagesTotalBytes.Reason, "free huge pages": h.HugePagesFreeBytes.Reason,
 	} {
 		if why != monitor.NotSupported {
 			t.Errorf("%s: %v", name, why)
@@ -220,6 +221,33 @@ func TestOldMeminfo(t *testing.T) {
 	}
 	if got := Meminfo(root, "NvMapMemUsed"); got.Reason != monitor.NotSupported {
 		t.Errorf("a line that is not there: %v", got)
+	}
+}
+
+// TestHugePages: as DGX Spark tells of them, with or without some set aside.
+func TestHugePages(t *testing.T) {
+	for meminfo, want := range map[string][2]int64{
+		"HugePages_Total:   16384\nHugePages_Free:     8192\nHugepagesize:       2048 kB\n":                    {32 << 30, 16 << 30},
+		"HugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB\n":                    {0, 0},
+		"HugePages_Total:      12\nHugePages_Free:       12\nHugepagesize:    1048576 kB\nDirectMap4k: 9 kB\n": {12 << 30, 12 << 30},
+	} {
+		h := Open(tree(t, map[string]string{"proc/meminfo": "MemTotal: 127600748 kB\nMemAvailable: 118566368 kB\n" + meminfo})).Read()
+		total, ok := h.HugePagesTotalBytes.Int()
+		free, ok2 := h.HugePagesFreeBytes.Int()
+		if !ok || !ok2 || total != want[0] || free != want[1] {
+			t.Errorf("%q: %d (%v) and %d (%v), want %d", meminfo, total, ok, free, ok2, want)
+		}
+	}
+	for meminfo, want := range map[string]monitor.Reason{
+		"": monitor.NotSupported, // a kernel without them
+		"HugePages_Total: 5\nHugePages_Free: 5\n":                                                         monitor.NotSupported,
+		"HugePages_Total: some\nHugePages_Free: few\nHugepagesize: 2048 kB\n":                             monitor.NotSupported,
+		"HugePages_Total: 9000000000000000\nHugePages_Free: 9000000000000000\nHugepagesize: 1048576 kB\n": monitor.Implausible,
+	} {
+		h := Open(tree(t, map[string]string{"proc/meminfo": "MemTotal: 127600748 kB\n" + meminfo})).Read()
+		if a, b := h.HugePagesTotalBytes.Reason, h.HugePagesFreeBytes.Reason; a != want || b != want {
+			t.Errorf("%q: %v and %v, want %v", meminfo, a, b, want)
+		}
 	}
 }
 

@@ -186,6 +186,21 @@ func TestOneHangingDeviceCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// TestSources: a device is read by its source, and by those whom that names.
+func TestSources(t *testing.T) {
+	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		wellBehaved(i, want, sink)
+		if i == 1 {
+			sink.Sources("tegra", "nvml")
+		}
+	}}
+	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 1}, monitor.Request{})
+	s := until(t, snaps, "both were read", func(s *monitor.Snapshot) bool { return len(s.GPUs) == 2 })
+	if a, b := s.GPUs[0].Sources, s.GPUs[1].Sources; !slices.Equal(a, []string{"scripted"}) || !slices.Equal(b, []string{"tegra", "nvml"}) {
+		t.Errorf("sources %q and %q", a, b)
+	}
+}
+
 func TestADeviceThatAnswersAgainGoesOn(t *testing.T) {
 	var once sync.Once
 	answer := make(chan struct{})
