@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/json":           {},
 	"internal/fakenvml":       {},
 	"internal/fakenvml/build": {"internal/fakenvml"},
+	"internal/fixture":        {sys},
 	"internal/kept":           {},
 	"internal/rules":          {},
 
@@ -59,7 +60,7 @@ var mayImport = map[string][]string{
 
 // testOnly are packages that no other package's own files import, so that
 // nothing of them gets into the program.
-var testOnly = []string{"internal/fakenvml", "internal/kept", "internal/rules"}
+var testOnly = []string{"internal/fakenvml", "internal/fixture", "internal/kept", "internal/rules"}
 
 // startsPrograms may use os/exec: the tests' C compiler is started there. The
 // driver process needs less of it, and os/exec makes the program 24 kB larger.
