@@ -178,7 +178,13 @@ func steady(page string, fake *fakenvml.Fake, root string) string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "doctor", strings.ReplaceAll(name, " ", "-")+".txt")
+	goldenFile(t, filepath.Join("doctor", strings.ReplaceAll(name, " ", "-")+".txt"), got)
+}
+
+// goldenFile compares a text with a file of testdata.
+func goldenFile(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
