@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/internal/kept"
 )
 
@@ -464,20 +465,11 @@ func calledFunctions(t testing.TB) (device, library []string) {
 // there is: one GPU a code, and a last one where nothing is wrong.
 // TestXIDErrors has a GPU that is lost, with Xid errors in the kernel's log.
 func TestXIDErrors(t *testing.T) {
-	root := t.TempDir()
-	for name, text := range map[string]string{
+	root := fixture.Tree(t, map[string]string{
 		"proc/stat": "cpu  1 2 3 4\nbtime 1700000000\n",
 		"dev/kmsg": "4,7,5000000,-;NVRM: Xid (PCI:0000:1b:00 GPU-I:05 GPU-CI:00): 31, pid=7, name=x, Ch 0000000a\n" +
 			"4,8,6500000,-;NVRM: Xid (PCI:0000:1c:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n",
-	} {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	fake := fakenvml.New(t, "580", stillScenario(3)+"fault * gpu 1 calls 40- return 15\n")
 	s := snapshot(t, fake, "--root", root)
 	checkSnapshot(t, s)

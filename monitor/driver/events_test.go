@@ -11,23 +11,14 @@ import (
 	"time"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
 
 // logged makes a root whose kernel's log has those lines, and returns it.
 func logged(t *testing.T, lines ...string) string {
 	t.Helper()
-	root := tempDir(t)
-	for name, text := range map[string]string{"dev/kmsg": strings.Join(append(lines, ""), "\n"), "proc/stat": "cpu  1 2 3 4\nbtime 1700000000\n"} {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
+	return fixture.Tree(t, map[string]string{"dev/kmsg": strings.Join(append(lines, ""), "\n"), "proc/stat": "cpu  1 2 3 4\nbtime 1700000000\n"})
 }
 
 // write adds a record to the log under root.
@@ -84,7 +75,7 @@ func needsEvents(t *testing.T) {
 }
 
 // noLog is a root without a kernel's log.
-func noLog(t *testing.T) string { return tempDir(t) }
+func noLog(t *testing.T) string { return fixture.TempDir(t) }
 
 func TestEventsOfEachGeneration(t *testing.T) {
 	needsEvents(t)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 	"nvtop-lite/nvml"
 )
@@ -39,13 +40,7 @@ func openError(t *testing.T, o Options) *monitor.OpenError {
 
 func TestWhyItCannotBeOpened(t *testing.T) {
 	fake := fakenvml.New(t, "580", "")
-	root := tempDir(t)
-	if err := os.MkdirAll(filepath.Join(root, "sys/module/nvidia"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "sys/module/nvidia/version"), []byte("575.51.03\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	root := fixture.Tree(t, map[string]string{"sys/module/nvidia/version": "575.51.03\n"})
 	for code, want := range map[int]monitor.OpenError{
 		9:     {Cause: monitor.CauseNoDriver, Code: "NVML_ERROR_DRIVER_NOT_LOADED", What: "kernel driver is not loaded", Hint: "modprobe"},
 		18:    {Cause: monitor.CauseVersionMismatch, Code: "NVML_ERROR_LIB_RM_VERSION_MISMATCH", What: "kernel module is 575.51.03", Hint: "reboot"},
@@ -93,7 +88,7 @@ func TestTheCountFails(t *testing.T) {
 }
 
 func TestOtherFilesAreNoLibrary(t *testing.T) {
-	dir := tempDir(t)
+	dir := fixture.TempDir(t)
 	garbage := filepath.Join(dir, "garbage.so")
 	if err := os.WriteFile(garbage, []byte("no library at all"), 0o777); err != nil {
 		t.Fatal(err)
@@ -142,7 +137,7 @@ func TestNothingIsTouchedWithoutADriver(t *testing.T) {
 	}
 	ask := func(env ...string) string {
 		cmd := exec.Command(self, "-test.run=^TestNothingIsTouchedWithoutADriver$", "-test.v")
-		cmd.Env = append(append(os.Environ(), variable+"="+tempDir(t)), env...)
+		cmd.Env = append(append(os.Environ(), variable+"="+fixture.TempDir(t)), env...)
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, syscall.ENOEXEC) {
 			t.Skip("an emulated program cannot start itself again")
@@ -186,7 +181,7 @@ func TestNoLibraryAndNoDriver(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux is asked for traces of a driver")
 	}
-	s := New(Options{Root: tempDir(t)})
+	s := New(Options{Root: fixture.TempDir(t)})
 	var open *monitor.OpenError
 	if err := s.Open(); !errors.As(err, &open) || open.Cause != monitor.CauseNoLibrary && open.Cause != monitor.CauseNoDriver {
 		t.Errorf("Open: %v", err)

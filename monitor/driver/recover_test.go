@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
 
@@ -312,7 +313,7 @@ func TestAStaleHandle(t *testing.T) {
 
 // TestTheContainerLostItsGPUs has the words that name the only cure.
 func TestTheContainerLostItsGPUs(t *testing.T) {
-	root := tempDir(t)
+	root := fixture.TempDir(t)
 	if err := os.WriteFile(filepath.Join(root, ".dockerenv"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}

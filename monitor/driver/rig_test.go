@@ -2,7 +2,6 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -355,14 +354,3 @@ func (nothing) Fans([]monitor.Fan, monitor.Status)                             {
 func (nothing) XIDs([]monitor.XID, monitor.Status)                             {}
 func (nothing) MIG([]monitor.GPU, monitor.Status)                              {}
 func (nothing) Processes([]monitor.Process, monitor.Status)                    {}
-
-// tempDir is t.TempDir, but leaves behind what Wine cannot remove.
-func tempDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "driver-test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}

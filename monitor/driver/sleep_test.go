@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nvtop-lite/internal/fakenvml"
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
 
@@ -23,18 +24,12 @@ func newLaptop(t *testing.T) *laptop {
 	if runtime.GOOS == "windows" {
 		t.Skip("file names with a colon")
 	}
-	return &laptop{t, tempDir(t)}
+	return &laptop{t, fixture.TempDir(t)}
 }
 
 func (l *laptop) write(path, text string) {
 	l.t.Helper()
-	path = filepath.Join(l.root, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		l.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		l.t.Fatal(err)
-	}
+	fixture.Write(l.t, l.root, path, text)
 }
 
 // gpu writes what the kernel and the driver say of a GPU.

@@ -9,47 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
-
-// tree writes files and returns the root they lie under. A name that ends in @
-// is a link, one that ends in / a folder.
-func tree(t *testing.T, files map[string]string) string {
-	t.Helper()
-	root := tempDir(t)
-	for name, content := range files {
-		path := filepath.Join(root, strings.TrimSuffix(name, "@"))
-		var err error
-		if strings.HasSuffix(name, "/") {
-			err = os.MkdirAll(path, 0o755)
-		} else if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
-			if strings.HasSuffix(name, "@") {
-				err = os.Symlink(content, path)
-			} else {
-				err = os.WriteFile(path, []byte(content), 0o644)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
-}
-
-// tempDir is t.TempDir, but for Windows, where it does not matter whether it can
-// be removed afterwards: Wine cannot remove what today's Go asks it to.
-func tempDir(t *testing.T) string {
-	t.Helper()
-	if runtime.GOOS != "windows" {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp("", "host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
 
 func TestThisMachine(t *testing.T) {
 	r := Open("")
@@ -123,7 +85,7 @@ func server() map[string]string {
 }
 
 func TestServer(t *testing.T) {
-	root := tree(t, server())
+	root := fixture.Tree(t, server())
 	r := Open(root)
 	h := r.Read()
 	if h.Hostname.Value != "n1" || h.BootID.Value != "9f1c2f0e-0000-4000-8000-000000000001" {
@@ -184,7 +146,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestEmptyRoot(t *testing.T) {
-	root := tempDir(t)
+	root := fixture.TempDir(t)
 	r := Open(root)
 	h := r.Read()
 	for name, why := range map[string]monitor.Reason{
@@ -214,7 +176,7 @@ func TestEmptyRoot(t *testing.T) {
 }
 
 func TestOldMeminfo(t *testing.T) {
-	root := tree(t, map[string]string{"proc/meminfo": "MemTotal: 100 kB\nMemFree: 10 kB\nBuffers: 20 kB\nCached: 30 kB\n"})
+	root := fixture.Tree(t, map[string]string{"proc/meminfo": "MemTotal: 100 kB\nMemFree: 10 kB\nBuffers: 20 kB\nCached: 30 kB\n"})
 	_, available := Memory(root)
 	if v, _ := available.Int(); v != 60*1024 || available.Provenance != monitor.Estimated {
 		t.Errorf("available %d, %v", v, available.Provenance)
@@ -231,7 +193,7 @@ func TestHugePages(t *testing.T) {
 		"HugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB\n":                    {0, 0},
 		"HugePages_Total:      12\nHugePages_Free:       12\nHugepagesize:    1048576 kB\nDirectMap4k: 9 kB\n": {12 << 30, 12 << 30},
 	} {
-		h := Open(tree(t, map[string]string{"proc/meminfo": "MemTotal: 127600748 kB\nMemAvailable: 118566368 kB\n" + meminfo})).Read()
+		h := Open(fixture.Tree(t, map[string]string{"proc/meminfo": "MemTotal: 127600748 kB\nMemAvailable: 118566368 kB\n" + meminfo})).Read()
 		total, ok := h.HugePagesTotalBytes.Int()
 		free, ok2 := h.HugePagesFreeBytes.Int()
 		if !ok || !ok2 || total != want[0] || free != want[1] {
@@ -244,7 +206,7 @@ func TestHugePages(t *testing.T) {
 		"HugePages_Total: some\nHugePages_Free: few\nHugepagesize: 2048 kB\n":                             monitor.NotSupported,
 		"HugePages_Total: 9000000000000000\nHugePages_Free: 9000000000000000\nHugepagesize: 1048576 kB\n": monitor.Implausible,
 	} {
-		h := Open(tree(t, map[string]string{"proc/meminfo": "MemTotal: 127600748 kB\n" + meminfo})).Read()
+		h := Open(fixture.Tree(t, map[string]string{"proc/meminfo": "MemTotal: 127600748 kB\n" + meminfo})).Read()
 		if a, b := h.HugePagesTotalBytes.Reason, h.HugePagesFreeBytes.Reason; a != want || b != want {
 			t.Errorf("%q: %v and %v, want %v", meminfo, a, b, want)
 		}
@@ -290,7 +252,7 @@ func TestPlatforms(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			root := tree(t, tt.files)
+			root := fixture.Tree(t, tt.files)
 			p := Open(root).Platform()
 			if p.Kind != tt.kind || p.Model.Value != tt.model || p.SoC.Value != tt.soc || p.L4T.Value != tt.l4t || p.JetPack.Value != tt.jp || p.PowerMode.Value != tt.mode {
 				t.Errorf("%+v", p)
@@ -311,7 +273,7 @@ func TestPlatforms(t *testing.T) {
 			}
 		})
 	}
-	if v, _ := Meminfo(tree(t, orin), "NvMapMemUsed").Int(); v != 4041996*1024 {
+	if v, _ := Meminfo(fixture.Tree(t, orin), "NvMapMemUsed").Int(); v != 4041996*1024 {
 		t.Errorf("NvMapMemUsed %d", v)
 	}
 }
@@ -330,11 +292,11 @@ func TestKernelModuleVersion(t *testing.T) {
 		{"unknown form in /proc", map[string]string{file: "NVRM: hello\n", "sys/module/nvidia/version": "535.54.03\n"}, "535.54.03"},
 	}
 	for _, tt := range tests {
-		if got, err := KernelModuleVersion(tree(t, tt.files)); err != nil || got != tt.want {
+		if got, err := KernelModuleVersion(fixture.Tree(t, tt.files)); err != nil || got != tt.want {
 			t.Errorf("%s: %q, %v", tt.name, got, err)
 		}
 	}
-	if v, err := KernelModuleVersion(tree(t, map[string]string{file: "NVRM: hello\n"})); err == nil {
+	if v, err := KernelModuleVersion(fixture.Tree(t, map[string]string{file: "NVRM: hello\n"})); err == nil {
 		t.Errorf("%q from nonsense", v)
 	}
 }
@@ -361,7 +323,7 @@ func TestPIDNamespace(t *testing.T) {
 		{"a sandbox with another link", map[string]string{"proc/self/ns/pid@": "sandbox"}, false, false},
 	}
 	for _, tt := range tests {
-		initial, err := PIDNamespace(tree(t, tt.files))
+		initial, err := PIDNamespace(fixture.Tree(t, tt.files))
 		if initial != tt.initial || (err == nil) != tt.ok {
 			t.Errorf("%s: %v, %v", tt.name, initial, err)
 		}
@@ -373,21 +335,21 @@ func TestCgroupNamespace(t *testing.T) {
 		return // links in a tree need a privilege there
 	}
 	for link, want := range map[string]bool{"cgroup:[4026531835]": true, "cgroup:[4026532833]": false} {
-		if got := CgroupNamespace(tree(t, map[string]string{"proc/self/ns/cgroup@": link})); got != want {
+		if got := CgroupNamespace(fixture.Tree(t, map[string]string{"proc/self/ns/cgroup@": link})); got != want {
 			t.Errorf("%s: %v", link, got)
 		}
 	}
-	if !CgroupNamespace(tree(t, map[string]string{"proc/self/stat": ""})) {
+	if !CgroupNamespace(fixture.Tree(t, map[string]string{"proc/self/stat": ""})) {
 		t.Error("a kernel without namespaces must count as initial")
 	}
-	if CgroupNamespace(tree(t, map[string]string{"proc/self/ns/pid": ""})) {
+	if CgroupNamespace(fixture.Tree(t, map[string]string{"proc/self/ns/pid": ""})) {
 		t.Error("a link that cannot be read must not count as initial")
 	}
 }
 
 func TestReadFile(t *testing.T) {
 	long := strings.Repeat("0123456789", 10000)
-	root := Root(tree(t, map[string]string{"proc/long": long, "proc/short": "x", "proc/empty": "", "proc/dir/": ""}))
+	root := Root(fixture.Tree(t, map[string]string{"proc/long": long, "proc/short": "x", "proc/empty": "", "proc/dir/": ""}))
 	for _, most := range []int{1, 4095, 4096, 4097, 32768, 99999, 100000, 200000} {
 		data, err := root.ReadFile("/proc/long", most)
 		if err != nil || string(data) != long[:min(most, len(long))] {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
 
@@ -36,7 +37,7 @@ func TestThisKernelLog(t *testing.T) {
 // TestKernelLogIsWaitedFor uses a pipe, which is no file and, like the kernel's
 // log, has an end only for now.
 func TestKernelLogIsWaitedFor(t *testing.T) {
-	root := tree(t, map[string]string{"/proc/stat": "cpu  1 2 3 4\nbtime 1000\n", "/dev/": ""})
+	root := fixture.Tree(t, map[string]string{"proc/stat": "cpu  1 2 3 4\nbtime 1000\n", "dev/": ""})
 	path := filepath.Join(root, "dev", "kmsg")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func TestKernelLogWithoutPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything")
 	}
-	root := tree(t, map[string]string{"/dev/kmsg": "", "/proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
+	root := fixture.Tree(t, map[string]string{"dev/kmsg": "", "proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
 	if err := os.Chmod(filepath.Join(root, "dev", "kmsg"), 0); err != nil {
 		t.Fatal(err)
 	}

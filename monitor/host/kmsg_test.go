@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
 
@@ -55,7 +56,7 @@ func TestKernelLog(t *testing.T) {
 		"4,17,5000000,-;" + strings.Repeat("x", 3*maxRecord),
 		"4,18,5000000,-;NVRM: Xid (PCI:0000:01:00): 62, the last", "",
 	}, "\n")
-	root := tree(t, map[string]string{"/dev/kmsg": log, "/proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
+	root := fixture.Tree(t, map[string]string{"dev/kmsg": log, "proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
 	told := follow(t, root)
 	got := <-told
 	want := []KernelXID{
@@ -88,19 +89,19 @@ func TestKernelLog(t *testing.T) {
 }
 
 func TestKernelLogThatSaysNothing(t *testing.T) {
-	root := tree(t, map[string]string{"/dev/kmsg": "", "/proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
+	root := fixture.Tree(t, map[string]string{"dev/kmsg": "", "proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
 	if got := <-follow(t, root); got.st.Reason != monitor.Known || len(got.list) != 0 {
 		t.Errorf("an empty log: %+v", got)
 	}
-	if got := <-follow(t, tree(t, nil)); got.st.Reason != monitor.NotSupported {
+	if got := <-follow(t, fixture.Tree(t, nil)); got.st.Reason != monitor.NotSupported {
 		t.Errorf("no log: %+v", got)
 	}
 	// Without the time of the boot nothing can be said of when it was.
-	root = tree(t, map[string]string{"/dev/kmsg": ""})
+	root = fixture.Tree(t, map[string]string{"dev/kmsg": ""})
 	if got := <-follow(t, root); got.st.Reason != monitor.NotSupported {
 		t.Errorf("no time: %+v", got)
 	}
-	root = tree(t, map[string]string{"/dev/kmsg": "", "/proc/stat": "cpu  1 2 3 4\nbtime x\n"})
+	root = fixture.Tree(t, map[string]string{"dev/kmsg": "", "proc/stat": "cpu  1 2 3 4\nbtime x\n"})
 	if got := <-follow(t, root); got.st.Reason != monitor.Implausible {
 		t.Errorf("a boot at no time: %+v", got)
 	}
@@ -137,7 +138,7 @@ func FuzzKernelLog(f *testing.F) {
 }
 
 func TestKernelLogStops(t *testing.T) {
-	root := tree(t, map[string]string{"/dev/kmsg": "", "/proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
+	root := fixture.Tree(t, map[string]string{"dev/kmsg": "", "proc/stat": "cpu  1 2 3 4\nbtime 1000\n"})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

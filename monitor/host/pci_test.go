@@ -5,16 +5,17 @@ import (
 	"slices"
 	"testing"
 
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 )
 
-// pciTree is tree. Windows has no such names.
+// pciTree is fixture.Tree. Windows has no such names.
 func pciTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("file names with a colon")
 	}
-	return tree(t, files)
+	return fixture.Tree(t, files)
 }
 
 func TestGPUsOfTheDriver(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/host"
 )
@@ -48,24 +49,7 @@ func fakeRoot(t *testing.T, change map[string]string) string {
 			files[name] = content
 		}
 	}
-	root := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(root, strings.TrimSuffix(name, "@"))
-		var err error
-		if strings.HasSuffix(name, "/") {
-			err = os.MkdirAll(path, 0o755)
-		} else if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
-			if strings.HasSuffix(name, "@") {
-				err = os.Symlink(content, path)
-			} else {
-				err = os.WriteFile(path, []byte(content), 0o644)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
+	return fixture.Tree(t, files)
 }
 
 func fillTree(t *testing.T, change map[string]string, pid uint32) monitor.Process {
