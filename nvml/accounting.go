@@ -27,7 +27,7 @@ func (d Device) AccountingBufferSize() (int, error) {
 // Calls nvmlDeviceGetAccountingPids.
 func (d Device) AccountingPids() ([]uint32, error) {
 	return getList(d, gen.FnDeviceGetAccountingPids, 4096, func(f *frame, n *uint32, list *uint32) gen.Return_t {
-		return f.raw.DeviceGetAccountingPids(f.c, f.h, n, list)
+		return f.raw().DeviceGetAccountingPids(f.c, f.h, n, list)
 	})
 }
 
@@ -62,7 +62,7 @@ func (d Device) AccountingStats(pid uint32) (AccountingStats, error) {
 	}
 	return first(d, chainAccounting, 0,
 		step[AccountingStats]{fn, func(f *frame, place int) (AccountingStats, Return) {
-			v, r := callInit(f, fn, place, (*gen.Library).DeviceGetAccountingStats_v2, func(v *gen.AccountingStats_v2_t) { v.Pid = pid })
+			v, r := callInit(f, fn, place, (*gen.Library).DeviceGetAccountingStats_v2, gen.AccountingStats_v2_t{Pid: pid})
 			return stats(v.GpuUtilization, v.MemoryUtilization, v.MaxMemoryUsage, v.Time, v.StartTime, v.IsRunning), r
 		}},
 		step[AccountingStats]{older, func(f *frame, place int) (AccountingStats, Return) {
@@ -70,7 +70,7 @@ func (d Device) AccountingStats(pid uint32) (AccountingStats, error) {
 				return AccountingStats{}, ErrFunctionNotFound
 			}
 			v := scratch[gen.AccountingStats_t](f)
-			r := f.end(f.raw.DeviceGetAccountingStats(f.c, f.h, pid, v))
+			r := f.end(f.raw().DeviceGetAccountingStats(f.c, f.h, pid, v))
 			return stats(v.GpuUtilization, v.MemoryUtilization, v.MaxMemoryUsage, v.Time, v.StartTime, v.IsRunning), r
 		}})
 }

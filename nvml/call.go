@@ -3,6 +3,7 @@ package nvml
 import (
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"nvtop-lite/nvml/gen"
 )
@@ -18,77 +19,49 @@ func (d Device) enter(fn gen.Function) (*frame, error) {
 	return d.s.lib.enter(d.s, d.ses, fn)
 }
 
+// Those with a parameter m take a method of package gen for its type only, which
+// says what fn expects and fills: called they are by number. So a program holds
+// one copy of what they do, and none of the methods, which makes it 40 kB smaller.
+// They must stay small enough to be inlined.
+
 // get calls a function of a device that fills one value.
-func get[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t) (T, error) {
-	return getInit(d, fn, m, nil)
+func get[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t) (v T, err error) {
+	err = d.ask(fn, unsafe.Pointer(&v), unsafe.Sizeof(v))
+	return v, err
 }
 
 // getInit is get for a value of which something must be set before, a version
-// word for instance.
-func getInit[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t, init func(*T)) (T, error) {
-	var zero T
-	f, err := d.enter(fn)
-	if err != nil {
-		return zero, err
-	}
-	defer f.leave()
-	v, r := callInit(f, fn, 0, m, init)
-	if r != Success {
-		return zero, f.fail(fn, r)
-	}
-	return v, nil
+// word for instance: the call begins with v.
+func getInit[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t, v T) (T, error) {
+	err := d.ask(fn, unsafe.Pointer(&v), unsafe.Sizeof(v))
+	return v, err
 }
 
 // callInit makes the call of getInit, as a member of a chain at that place.
-func callInit[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t, init func(*T)) (T, Return) {
-	var zero T
-	if !f.begin(fn, place) {
-		return zero, ErrFunctionNotFound
-	}
-	v := scratch[T](f)
-	if init != nil {
-		init(v)
-	}
-	if r := f.end(m(f.raw, f.c, f.h, v)); r != Success {
-		return zero, r
-	}
-	return *v, Success
+func callInit[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t, v T) (T, Return) {
+	r := f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 1)
+	return v, r
 }
 
+// call makes the call of get, as a member of a chain at that place.
+func call[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t) (v T, r Return) {
+	r = f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 1)
+	return v, r
+}
+
+// number is what a C function takes by value.
+type number interface{ ~int32 | ~uint32 | ~uintptr }
+
 // getAt calls a function that takes one argument and fills one value.
-func getAt[A, T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, A, *T) gen.Return_t, a A) (T, error) {
-	var zero T
-	f, err := d.enter(fn)
-	if err != nil {
-		return zero, err
-	}
-	defer f.leave()
-	if !f.begin(fn, 0) {
-		return zero, f.fail(fn, ErrFunctionNotFound)
-	}
-	v := scratch[T](f)
-	if r := f.end(m(f.raw, f.c, f.h, a, v)); r != Success {
-		return zero, f.fail(fn, r)
-	}
-	return *v, nil
+func getAt[A number, T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, A, *T) gen.Return_t, a A) (v T, err error) {
+	err = d.ask(fn, unsafe.Pointer(&v), unsafe.Sizeof(v), uintptr(a))
+	return v, err
 }
 
 // getAt2 calls a function that takes two arguments and fills one value.
-func getAt2[A, B, T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, A, B, *T) gen.Return_t, a A, b B) (T, error) {
-	var zero T
-	f, err := d.enter(fn)
-	if err != nil {
-		return zero, err
-	}
-	defer f.leave()
-	if !f.begin(fn, 0) {
-		return zero, f.fail(fn, ErrFunctionNotFound)
-	}
-	v := scratch[T](f)
-	if r := f.end(m(f.raw, f.c, f.h, a, b, v)); r != Success {
-		return zero, f.fail(fn, r)
-	}
-	return *v, nil
+func getAt2[A, B number, T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, A, B, *T) gen.Return_t, a A, b B) (v T, err error) {
+	err = d.ask(fn, unsafe.Pointer(&v), unsafe.Sizeof(v), uintptr(a), uintptr(b))
+	return v, err
 }
 
 // pair is two outputs side by side.
@@ -96,51 +69,101 @@ type pair[T any] struct{ a, b T }
 
 // getPair calls a function that fills two values.
 func getPair[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *T, *T) gen.Return_t) (a, b T, err error) {
-	f, err := d.enter(fn)
-	if err != nil {
-		return a, b, err
-	}
-	defer f.leave()
-	a, b, r := callPair(f, fn, 0, m)
-	return a, b, f.fail(fn, r)
+	var v pair[T]
+	err = d.askPair(fn, unsafe.Pointer(&v), unsafe.Sizeof(v))
+	return v.a, v.b, err
 }
 
 // callPair makes the call of getPair, as a member of a chain at that place.
 func callPair[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T, *T) gen.Return_t) (a, b T, r Return) {
-	if !f.begin(fn, place) {
-		return a, b, ErrFunctionNotFound
-	}
-	v := scratch[pair[T]](f)
-	if r := f.end(m(f.raw, f.c, f.h, &v.a, &v.b)); r != Success {
-		return a, b, r
-	}
-	return v.a, v.b, Success
+	var v pair[T]
+	r = f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 2)
+	return v.a, v.b, r
 }
 
 // getText calls a function that fills a string of at most size bytes.
 func getText(d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *byte, uint32) gen.Return_t, size int) (string, error) {
+	return textOf(d, fn, size, (*frame).askText)
+}
+
+// textOf is getText for functions that take something else: call calls them.
+func textOf(d Device, fn gen.Function, size int, call func(f *frame, fn gen.Function, b []byte) gen.Return_t) (string, error) {
 	f, err := d.enter(fn)
 	if err != nil {
 		return "", err
 	}
 	defer f.leave()
-	if !f.begin(fn, 0) {
-		return "", f.fail(fn, ErrFunctionNotFound)
+	return f.textOf(fn, size, call)
+}
+
+// ask calls a function of a device whose arguments are the device, the given
+// numbers, and the address of size bytes, which are out's before the call. After
+// it they are out's again, or zero where it failed.
+func (d Device) ask(fn gen.Function, out unsafe.Pointer, size uintptr, numbers ...uintptr) error {
+	f, err := d.enter(fn)
+	if err != nil {
+		clear(unsafe.Slice((*byte)(out), size))
+		return err
 	}
-	b := f.text(size)
-	if r := f.end(m(f.raw, f.c, f.h, &b[0], uint32(size))); r != Success {
-		return "", f.fail(fn, r)
+	defer f.leave()
+	return f.fail(fn, f.ask(fn, 0, out, size, 1, numbers...))
+}
+
+// askPair is ask for a function that takes two addresses, each of one half of
+// the bytes.
+func (d Device) askPair(fn gen.Function, out unsafe.Pointer, size uintptr) error {
+	f, err := d.enter(fn)
+	if err != nil {
+		clear(unsafe.Slice((*byte)(out), size))
+		return err
 	}
-	return gostring(b), nil
+	defer f.leave()
+	return f.fail(fn, f.ask(fn, 0, out, size, 2))
+}
+
+// ask makes the call of Device.ask, as a member of a chain at that place, with
+// that many addresses behind the numbers. Where it is about no device the numbers
+// come first.
+func (f *frame) ask(fn gen.Function, place int, out unsafe.Pointer, size, addresses uintptr, numbers ...uintptr) Return {
+	v := unsafe.Slice((*byte)(out), size)
+	if !f.begin(fn, place) {
+		clear(v)
+		return ErrFunctionNotFound
+	}
+	b := f.room(size)
+	copy(b, v)
+	n := f.begun()
+	for _, v := range numbers {
+		f.c.SetNumber(n, v)
+		n++
+	}
+	for i := range addresses {
+		f.c.SetAddress(n, unsafe.Pointer(&b[i*size/addresses]))
+		n++
+	}
+	r := f.end(f.raw().Call(f.c, fn, n))
+	if r != Success {
+		clear(v)
+		return r
+	}
+	copy(v, b)
+	return r
 }
 
 // getFlag calls a function that fills an enable state.
 func getFlag(d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *gen.EnableState_t) gen.Return_t) (bool, error) {
-	v, err := get(d, fn, m)
+	return d.askFlag(fn)
+}
+
+func (d Device) askFlag(fn gen.Function) (bool, error) {
+	v := gen.NVML_FEATURE_DISABLED
+	err := d.ask(fn, unsafe.Pointer(&v), unsafe.Sizeof(v))
 	return d.flag(fn, uint32(v), err)
 }
 
 // flag is an answer that is 0 or 1; what else a driver says is no answer.
+//
+//go:noinline
 func (d Device) flag(fn gen.Function, v uint32, err error) (bool, error) {
 	if err == nil && v > 1 {
 		err = &Error{Function: fn.String(), Device: d.Index(), Return: ErrImplausible}
@@ -148,35 +171,37 @@ func (d Device) flag(fn gen.Function, v uint32, err error) (bool, error) {
 	return v == 1, err
 }
 
-// sysGet calls a function that is about no device and fills one value.
-func sysGet[T any](l *Library, fn gen.Function, m func(*gen.Library, *gen.Frame, *T) gen.Return_t, init func(*T)) (T, error) {
-	var zero T
-	f, err := l.enter(nil, nil, fn)
-	if err != nil {
-		return zero, err
+// begun makes the handle the first argument of a call about a device, and
+// returns how many arguments there are now.
+func (f *frame) begun() int {
+	if f.dev == nil {
+		return 0
 	}
-	defer f.leave()
-	v, r := sysCall(f, fn, 0, m, init)
-	if r != Success {
-		return zero, f.fail(fn, r)
-	}
-	return v, nil
+	f.c.SetNumber(0, uintptr(f.h))
+	return 1
 }
 
-// sysCall makes the call of sysGet, as a member of a chain at that place.
-func sysCall[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, *T) gen.Return_t, init func(*T)) (T, Return) {
-	var zero T
-	if !f.begin(fn, place) {
-		return zero, ErrFunctionNotFound
+// sysGet calls a function that is about no device and fills one value.
+func sysGet[T any](l *Library, fn gen.Function, m func(*gen.Library, *gen.Frame, *T) gen.Return_t) (v T, err error) {
+	err = l.ask(fn, unsafe.Pointer(&v), unsafe.Sizeof(v))
+	return v, err
+}
+
+// ask is Device.ask for a function that is about no device.
+func (l *Library) ask(fn gen.Function, out unsafe.Pointer, size uintptr) error {
+	f, err := l.enter(nil, nil, fn)
+	if err != nil {
+		return err
 	}
-	v := scratch[T](f)
-	if init != nil {
-		init(v)
-	}
-	if r := f.end(m(f.raw, f.c, v)); r != Success {
-		return zero, r
-	}
-	return *v, Success
+	defer f.leave()
+	return f.fail(fn, f.ask(fn, 0, out, size, 1))
+}
+
+// sysCall makes the call of sysGet, as a member of a chain at that place. It
+// begins with v.
+func sysCall[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, *T) gen.Return_t, v T) (T, Return) {
+	r := f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 1)
+	return v, r
 }
 
 // sysText calls a function that is about no device and fills a string.
@@ -186,14 +211,28 @@ func sysText(l *Library, fn gen.Function, m func(*gen.Library, *gen.Frame, *byte
 		return "", err
 	}
 	defer f.leave()
+	return f.textOf(fn, size, (*frame).askText)
+}
+
+// textOf makes the call of the function of the same name, and that of sysText.
+func (f *frame) textOf(fn gen.Function, size int, call func(f *frame, fn gen.Function, b []byte) gen.Return_t) (string, error) {
 	if !f.begin(fn, 0) {
 		return "", f.fail(fn, ErrFunctionNotFound)
 	}
 	b := f.text(size)
-	if r := f.end(m(f.raw, f.c, &b[0], uint32(size))); r != Success {
+	if r := f.end(call(f, fn, b)); r != Success {
 		return "", f.fail(fn, r)
 	}
 	return gostring(b), nil
+}
+
+// askText calls a function of a device, or of none, that takes the address and
+// the length of a string.
+func (f *frame) askText(fn gen.Function, b []byte) gen.Return_t {
+	n := f.begun()
+	f.c.SetAddress(n, unsafe.Pointer(&b[0]))
+	f.c.SetNumber(n+1, uintptr(len(b)))
+	return f.raw().Call(f.c, fn, n+2)
 }
 
 // chainID numbers the chains of functions that devices remember.
@@ -279,27 +318,21 @@ func latched(v uint64) int {
 // the next member be tried. Other errors end the search and change nothing. If
 // no member has an answer, the error is the last one that NVML gave, rather
 // than that of a missing function.
-func first[T any](d Device, id chainID, also Return, steps ...step[T]) (T, error) {
-	var zero T
+func first[T any](d Device, id chainID, also Return, steps ...step[T]) (v T, err error) {
 	f, err := d.enter(steps[0].fn)
 	if err != nil {
-		return zero, err
+		return v, err
 	}
 	defer f.leave()
-	v, at, r := try(f, &d.s.works[id], also, steps)
-	if r != Success {
-		return zero, f.fail(steps[at].fn, r)
-	}
-	return v, nil
-}
-
-// try is first within a call. v is of use only where r is Success.
-func try[T any](f *frame, memory *atomic.Uint64, also Return, steps []step[T]) (v T, at int, r Return) {
-	at, r = climb(memory, also, len(steps), func(place int) (r Return) {
+	at, r := climb(&d.s.works[id], also, len(steps), func(place int) (r Return) {
 		v, r = steps[place].call(f, place)
 		return r
 	})
-	return v, at, r
+	if r != Success {
+		var zero T
+		return zero, f.fail(steps[at].fn, r)
+	}
+	return v, nil
 }
 
 // climb calls the members of a chain of n until one has an answer.

@@ -63,7 +63,7 @@ func (d Device) MaxCustomerBoostClock(t ClockType) (uint32, error) {
 // Calls nvmlDeviceGetSupportedMemoryClocks.
 func (d Device) SupportedMemoryClocks() ([]uint32, error) {
 	return getList(d, gen.FnDeviceGetSupportedMemoryClocks, 128, func(f *frame, n *uint32, list *uint32) gen.Return_t {
-		return f.raw.DeviceGetSupportedMemoryClocks(f.c, f.h, n, list)
+		return f.raw().DeviceGetSupportedMemoryClocks(f.c, f.h, n, list)
 	})
 }
 
@@ -73,7 +73,7 @@ func (d Device) SupportedMemoryClocks() ([]uint32, error) {
 // Calls nvmlDeviceGetSupportedGraphicsClocks.
 func (d Device) SupportedGraphicsClocks(memoryMHz uint32) ([]uint32, error) {
 	return getList(d, gen.FnDeviceGetSupportedGraphicsClocks, 512, func(f *frame, n *uint32, list *uint32) gen.Return_t {
-		return f.raw.DeviceGetSupportedGraphicsClocks(f.c, f.h, memoryMHz, n, list)
+		return f.raw().DeviceGetSupportedGraphicsClocks(f.c, f.h, memoryMHz, n, list)
 	})
 }
 
@@ -90,11 +90,11 @@ const PStateUnknown = PState(gen.NVML_PSTATE_UNKNOWN)
 func (d Device) PerformanceState() (PState, error) {
 	return first(d, chainPState, 0,
 		step[PState]{gen.FnDeviceGetPerformanceState, func(f *frame, place int) (PState, Return) {
-			v, r := callInit(f, gen.FnDeviceGetPerformanceState, place, (*gen.Library).DeviceGetPerformanceState, nil)
+			v, r := call(f, gen.FnDeviceGetPerformanceState, place, (*gen.Library).DeviceGetPerformanceState)
 			return PState(v), r
 		}},
 		step[PState]{gen.FnDeviceGetPowerState, func(f *frame, place int) (PState, Return) {
-			v, r := callInit(f, gen.FnDeviceGetPowerState, place, (*gen.Library).DeviceGetPowerState, nil)
+			v, r := call(f, gen.FnDeviceGetPowerState, place, (*gen.Library).DeviceGetPowerState)
 			return PState(v), r
 		}})
 }
@@ -149,10 +149,10 @@ func (r ClocksEventReasons) String() string {
 func (d Device) CurrentClocksEventReasons() (ClocksEventReasons, error) {
 	v, err := first(d, chainReasons, 0,
 		step[uint64]{gen.FnDeviceGetCurrentClocksEventReasons, func(f *frame, place int) (uint64, Return) {
-			return callInit(f, gen.FnDeviceGetCurrentClocksEventReasons, place, (*gen.Library).DeviceGetCurrentClocksEventReasons, nil)
+			return call(f, gen.FnDeviceGetCurrentClocksEventReasons, place, (*gen.Library).DeviceGetCurrentClocksEventReasons)
 		}},
 		step[uint64]{gen.FnDeviceGetCurrentClocksThrottleReasons, func(f *frame, place int) (uint64, Return) {
-			return callInit(f, gen.FnDeviceGetCurrentClocksThrottleReasons, place, (*gen.Library).DeviceGetCurrentClocksThrottleReasons, nil)
+			return call(f, gen.FnDeviceGetCurrentClocksThrottleReasons, place, (*gen.Library).DeviceGetCurrentClocksThrottleReasons)
 		}})
 	return ClocksEventReasons(v), err
 }
@@ -164,10 +164,10 @@ func (d Device) CurrentClocksEventReasons() (ClocksEventReasons, error) {
 func (d Device) SupportedClocksEventReasons() (ClocksEventReasons, error) {
 	v, err := first(d, chainSupportedReasons, 0,
 		step[uint64]{gen.FnDeviceGetSupportedClocksEventReasons, func(f *frame, place int) (uint64, Return) {
-			return callInit(f, gen.FnDeviceGetSupportedClocksEventReasons, place, (*gen.Library).DeviceGetSupportedClocksEventReasons, nil)
+			return call(f, gen.FnDeviceGetSupportedClocksEventReasons, place, (*gen.Library).DeviceGetSupportedClocksEventReasons)
 		}},
 		step[uint64]{gen.FnDeviceGetSupportedClocksThrottleReasons, func(f *frame, place int) (uint64, Return) {
-			return callInit(f, gen.FnDeviceGetSupportedClocksThrottleReasons, place, (*gen.Library).DeviceGetSupportedClocksThrottleReasons, nil)
+			return call(f, gen.FnDeviceGetSupportedClocksThrottleReasons, place, (*gen.Library).DeviceGetSupportedClocksThrottleReasons)
 		}})
 	return ClocksEventReasons(v), err
 }
@@ -221,7 +221,7 @@ func (d Device) ViolationTime(p PerfPolicy) (uint64, error) {
 				return 0, ErrFunctionNotFound
 			}
 			v := scratch[gen.ViolationTime_t](f)
-			r := f.end(f.raw.DeviceGetViolationStatus(f.c, f.h, gen.PerfPolicyType_t(p), v))
+			r := f.end(f.raw().DeviceGetViolationStatus(f.c, f.h, gen.PerfPolicyType_t(p), v))
 			return v.ViolationTime, r
 		}})
 }

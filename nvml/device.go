@@ -139,14 +139,14 @@ func (l *Library) DeviceCount() (int, error) {
 	fn := gen.FnDeviceGetCount_v2
 	if !l.oldHandles.Load() && l.Has(gen.FnDeviceGetHandleByIndex_v2) {
 		var n uint32
-		if n, r = sysCall(f, fn, 0, (*gen.Library).DeviceGetCount_v2, nil); r == Success {
+		if n, r = sysCall(f, fn, 0, (*gen.Library).DeviceGetCount_v2, 0); r == Success {
 			return int(n), nil
 		}
 	}
 	if curable(r) && l.Has(gen.FnDeviceGetCount) && l.Has(gen.FnDeviceGetHandleByIndex) {
 		fn = gen.FnDeviceGetCount
 		var n uint32
-		if n, r = sysCall(f, fn, 1, (*gen.Library).DeviceGetCount, nil); r == Success {
+		if n, r = sysCall(f, fn, 1, (*gen.Library).DeviceGetCount, 0); r == Success {
 			l.oldHandles.Store(true)
 			return int(n), nil
 		}
@@ -181,7 +181,7 @@ func (l *Library) Device(index int) (Device, error) {
 	f.dev = d
 	f.begin(fn, place)
 	h := scratch[gen.Device_t](f)
-	if e.Return = f.end(m(f.raw, f.c, uint32(index), h)); e.Return != Success {
+	if e.Return = f.end(m(f.raw(), f.c, uint32(index), h)); e.Return != Success {
 		return Device{}, &DeviceError{index, e}
 	}
 	if *h == 0 {
@@ -223,7 +223,7 @@ func (l *Library) DeviceByUUID(uuid string) (Device, error) {
 	var handle gen.Device_t
 	if f.begin(fn, 0) {
 		h := scratch[gen.Device_t](f)
-		r = f.end(f.raw.DeviceGetHandleByUUID(f.c, cstring(uuid), h))
+		r = f.end(f.raw().DeviceGetHandleByUUID(f.c, cstring(uuid), h))
 		handle = *h
 	}
 	if (r == ErrFunctionNotFound || r == ErrDeprecated) && len(uuid) < len(gen.UUIDValue_t{}) && f.begin(gen.FnDeviceGetHandleByUUIDV, 1) {
@@ -231,7 +231,7 @@ func (l *Library) DeviceByUUID(uuid string) (Device, error) {
 		id := &gen.UUID_v1_t{Version: gen.VersionUUID_v1, Type: uint32(gen.NVML_UUID_TYPE_ASCII)}
 		copy(id.Value.Str()[:], uuid)
 		h := scratch[gen.Device_t](f)
-		r = f.end(f.raw.DeviceGetHandleByUUIDV(f.c, id, h))
+		r = f.end(f.raw().DeviceGetHandleByUUIDV(f.c, id, h))
 		handle = *h
 	}
 	return l.found(f, fn, r, handle, uuid, strings.HasPrefix(uuid, "MIG-"))
@@ -250,13 +250,13 @@ func (l *Library) DeviceByPCIBusID(id string) (Device, error) {
 	var handle gen.Device_t
 	if f.begin(fn, 0) {
 		h := scratch[gen.Device_t](f)
-		r = f.end(f.raw.DeviceGetHandleByPciBusId_v2(f.c, cstring(id), h))
+		r = f.end(f.raw().DeviceGetHandleByPciBusId_v2(f.c, cstring(id), h))
 		handle = *h
 	}
 	if (r == ErrFunctionNotFound || r == ErrDeprecated) && f.begin(gen.FnDeviceGetHandleByPciBusId, 1) {
 		fn = gen.FnDeviceGetHandleByPciBusId
 		h := scratch[gen.Device_t](f)
-		r = f.end(f.raw.DeviceGetHandleByPciBusId(f.c, cstring(id), h))
+		r = f.end(f.raw().DeviceGetHandleByPciBusId(f.c, cstring(id), h))
 		handle = *h
 	}
 	return l.found(f, fn, r, handle, id, false)
@@ -275,7 +275,7 @@ func (l *Library) DeviceBySerial(serial string) (Device, error) {
 	var handle gen.Device_t
 	if f.begin(fn, 0) {
 		h := scratch[gen.Device_t](f)
-		r = f.end(f.raw.DeviceGetHandleBySerial(f.c, cstring(serial), h))
+		r = f.end(f.raw().DeviceGetHandleBySerial(f.c, cstring(serial), h))
 		handle = *h
 	}
 	return l.found(f, fn, r, handle, serial, false)
@@ -294,7 +294,7 @@ func (l *Library) found(f *frame, fn gen.Function, r Return, h gen.Device_t, wha
 		var parent *device
 		if f.begin(gen.FnDeviceGetDeviceHandleFromMigDeviceHandle, 0) {
 			p := scratch[gen.Device_t](f)
-			if f.end(f.raw.DeviceGetDeviceHandleFromMigDeviceHandle(f.c, h, p)) == Success && *p != 0 {
+			if f.end(f.raw().DeviceGetDeviceHandleFromMigDeviceHandle(f.c, h, p)) == Success && *p != 0 {
 				ph := *p
 				parent = l.device(ph, f.indexOf(ph))
 			}
@@ -310,7 +310,7 @@ func (f *frame) indexOf(h gen.Device_t) int {
 		return -1
 	}
 	n := scratch[uint32](f)
-	if f.end(f.raw.DeviceGetIndex(f.c, h, n)) != Success {
+	if f.end(f.raw().DeviceGetIndex(f.c, h, n)) != Success {
 		return -1
 	}
 	return int(*n)

@@ -66,7 +66,7 @@ func (d Device) MemoryErrorCounter(t MemoryErrorType, c EccCounter, at MemoryLoc
 		return 0, f.fail(fn, ErrFunctionNotFound)
 	}
 	n := scratch[uint64](f)
-	if r := f.end(f.raw.DeviceGetMemoryErrorCounter(f.c, f.h, gen.MemoryErrorType_t(t), gen.EccCounterType_t(c), gen.MemoryLocation_t(at), n)); r != Success {
+	if r := f.end(f.raw().DeviceGetMemoryErrorCounter(f.c, f.h, gen.MemoryErrorType_t(t), gen.EccCounterType_t(c), gen.MemoryLocation_t(at), n)); r != Success {
 		return 0, f.fail(fn, r)
 	}
 	return *n, nil
@@ -87,7 +87,7 @@ type SramEccErrors struct {
 // and later).
 func (d Device) SramEccErrorStatus() (SramEccErrors, error) {
 	s, err := getInit(d, gen.FnDeviceGetSramEccErrorStatus, (*gen.Library).DeviceGetSramEccErrorStatus,
-		func(s *gen.EccSramErrorStatus_v1_t) { s.Version = gen.VersionEccSramErrorStatus_v1 })
+		gen.EccSramErrorStatus_v1_t{Version: gen.VersionEccSramErrorStatus_v1})
 	return SramEccErrors{s.AggregateUncParity, s.AggregateUncSecDed, s.AggregateCor, s.VolatileUncParity, s.VolatileUncSecDed, s.VolatileCor,
 		s.AggregateUncBucketL2, s.AggregateUncBucketSm, s.AggregateUncBucketPcie, s.AggregateUncBucketMcu, s.AggregateUncBucketOther,
 		s.BThresholdExceeded != 0}, err
@@ -123,7 +123,7 @@ func (d Device) RetiredPages(cause PageRetirementCause) ([]RetiredPage, error) {
 			// Addresses and times are two arrays of that length each.
 			list, r := callList(f, fn, place, retiredHint, func(f *frame, n *uint32, list *pair[uint64]) gen.Return_t {
 				room = int(*n)
-				return f.raw.DeviceGetRetiredPages_v2(f.c, f.h, gen.PageRetirementCause_t(cause), n, &f.list[0], &f.list[room])
+				return f.raw().DeviceGetRetiredPages_v2(f.c, f.h, gen.PageRetirementCause_t(cause), n, &f.list[0], &f.list[room])
 			})
 			out := make([]RetiredPage, len(list))
 			for i := range out {
@@ -133,7 +133,7 @@ func (d Device) RetiredPages(cause PageRetirementCause) ([]RetiredPage, error) {
 		}},
 		step[[]RetiredPage]{older, func(f *frame, place int) ([]RetiredPage, Return) {
 			list, r := callList(f, older, place, retiredHint, func(f *frame, n *uint32, list *uint64) gen.Return_t {
-				return f.raw.DeviceGetRetiredPages(f.c, f.h, gen.PageRetirementCause_t(cause), n, list)
+				return f.raw().DeviceGetRetiredPages(f.c, f.h, gen.PageRetirementCause_t(cause), n, list)
 			})
 			out := make([]RetiredPage, len(list))
 			for i := range out {
@@ -173,7 +173,7 @@ type RemappedRows struct {
 func (d Device) RemappedRows() (RemappedRows, error) {
 	return first(d, chainRemappedRows, 0,
 		step[RemappedRows]{gen.FnDeviceGetRemappedRows_v2, func(f *frame, place int) (RemappedRows, Return) {
-			v, r := callInit(f, gen.FnDeviceGetRemappedRows_v2, place, (*gen.Library).DeviceGetRemappedRows_v2, nil)
+			v, r := call(f, gen.FnDeviceGetRemappedRows_v2, place, (*gen.Library).DeviceGetRemappedRows_v2)
 			return RemappedRows{v.CorrActiveRemaps, v.UncActiveRemaps, v.BPending != 0, v.BFailureOccurred != 0,
 				v.CorrInactiveRemaps, v.UncInactiveRemaps, true}, r
 		}},
@@ -182,7 +182,7 @@ func (d Device) RemappedRows() (RemappedRows, error) {
 				return RemappedRows{}, ErrFunctionNotFound
 			}
 			f.words()
-			r := f.end(f.raw.DeviceGetRemappedRows(f.c, f.h, &f.w[0], &f.w[1], &f.w[2], &f.w[3]))
+			r := f.end(f.raw().DeviceGetRemappedRows(f.c, f.h, &f.w[0], &f.w[1], &f.w[2], &f.w[3]))
 			return RemappedRows{Corrected: f.w[0], Uncorrected: f.w[1], Pending: f.w[2] != 0, Failed: f.w[3] != 0}, r
 		}},
 		step[RemappedRows]{gen.FnDeviceGetFieldValues, func(f *frame, place int) (RemappedRows, Return) {
@@ -223,7 +223,7 @@ func (d Device) RowRemapperHistogram() (RowRemapperHistogram, error) {
 // Calls nvmlDeviceGetRepairStatus (driver 580).
 func (d Device) RepairStatus() (channelPending, tpcPending bool, err error) {
 	v, err := getInit(d, gen.FnDeviceGetRepairStatus, (*gen.Library).DeviceGetRepairStatus,
-		func(v *gen.RepairStatus_v1_t) { v.Version = gen.VersionRepairStatus_v1 })
+		gen.RepairStatus_v1_t{Version: gen.VersionRepairStatus_v1})
 	return v.BChannelRepairPending != 0, v.BTpcRepairPending != 0, err
 }
 

@@ -82,7 +82,7 @@ type EventSet struct {
 //
 // Calls nvmlEventSetCreate.
 func (l *Library) NewEventSet() (*EventSet, error) {
-	h, err := sysGet(l, gen.FnEventSetCreate, (*gen.Library).EventSetCreate, nil)
+	h, err := sysGet(l, gen.FnEventSetCreate, (*gen.Library).EventSetCreate)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +127,13 @@ func (s *EventSet) Register(d Device, types EventType) (EventType, error) {
 	if !f.begin(fn, 0) {
 		return 0, f.fail(fn, ErrFunctionNotFound)
 	}
-	if r := f.end(f.raw.DeviceRegisterEvents(f.c, f.h, uint64(types), s.handle)); r != Success {
+	if r := f.end(f.raw().DeviceRegisterEvents(f.c, f.h, uint64(types), s.handle)); r != Success {
 		return 0, f.fail(fn, r)
 	}
 	// The newest waiting function names the GPU by its UUID.
-	if f.raw.Has(gen.FnEventSetWait_v3) && f.begin(gen.FnDeviceGetUUID, 0) {
+	if f.raw().Has(gen.FnEventSetWait_v3) && f.begin(gen.FnDeviceGetUUID, 0) {
 		b := f.text(96)
-		if f.end(f.raw.DeviceGetUUID(f.c, f.h, &b[0], 96)) == Success {
+		if f.end(f.raw().DeviceGetUUID(f.c, f.h, &b[0], 96)) == Success {
 			s.mu.Lock()
 			s.byUUID[gostring(b)] = Device{s: d.s}
 			s.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *EventSet) once(ms uint32) (Event, error) {
 		if i == 0 {
 			v := scratch[gen.EventSetWait_v3_t](f)
 			v.TimeoutMs = ms
-			if ret = f.end(f.raw.EventSetWait_v3(f.c, s.handle, v)); ret == Success {
+			if ret = f.end(f.raw().EventSetWait_v3(f.c, s.handle, v)); ret == Success {
 				e = Event{Type: EventType(v.EventType), Data: v.EventData, GPUInstanceID: v.GpuInstanceId, ComputeInstanceID: v.ComputeInstanceId}
 				if v.TimestampUsec != 0 {
 					e.Time = time.UnixMicro(int64(v.TimestampUsec))
@@ -218,9 +218,9 @@ func (s *EventSet) once(ms uint32) (Event, error) {
 			v := scratch[gen.EventData_t](f)
 			v.GpuInstanceId, v.ComputeInstanceId = NoInstance, NoInstance // the oldest structure ends before them
 			if i == 1 {
-				ret = f.end(f.raw.EventSetWait_v2(f.c, s.handle, v, ms))
+				ret = f.end(f.raw().EventSetWait_v2(f.c, s.handle, v, ms))
 			} else {
-				ret = f.end(f.raw.EventSetWait(f.c, s.handle, v, ms))
+				ret = f.end(f.raw().EventSetWait(f.c, s.handle, v, ms))
 			}
 			if ret == Success {
 				e = Event{Type: EventType(v.EventType), Data: v.EventData, GPUInstanceID: v.GpuInstanceId, ComputeInstanceID: v.ComputeInstanceId}
@@ -272,7 +272,7 @@ func (s *EventSet) free() error {
 	if !f.begin(fn, 0) {
 		return f.fail(fn, ErrFunctionNotFound)
 	}
-	return f.fail(fn, f.end(f.raw.EventSetFree(f.c, s.handle)))
+	return f.fail(fn, f.end(f.raw().EventSetFree(f.c, s.handle)))
 }
 
 var eventWords = []string{"single-bit ECC error", "double-bit ECC error", "performance state", "Xid", "clock change", "", "", "power source",

@@ -49,7 +49,7 @@ func (d Device) GpuFabricInfo() (FabricInfo, error) {
 				return FabricInfo{}, ErrFunctionNotFound
 			}
 			v := scratch[gen.GpuFabricInfo_v4_t](f)
-			if r := f.end(f.raw.DeviceGetGpuFabricInfo_v4(f.c, f.h, v)); r != Success {
+			if r := f.end(f.raw().DeviceGetGpuFabricInfo_v4(f.c, f.h, v)); r != Success {
 				return FabricInfo{}, r
 			}
 			info := FabricInfo{Version: 4, ClusterUUID: v.ClusterUuid, State: FabricState(v.State), Status: Return(v.Status),
@@ -64,7 +64,7 @@ func (d Device) GpuFabricInfo() (FabricInfo, error) {
 		}},
 		step[FabricInfo]{versioned, func(f *frame, place int) (FabricInfo, Return) {
 			v, r := callInit(f, versioned, place, (*gen.Library).DeviceGetGpuFabricInfoV,
-				func(v *gen.GpuFabricInfo_v3_t) { v.Version = gen.VersionGpuFabricInfo_v3 })
+				gen.GpuFabricInfo_v3_t{Version: gen.VersionGpuFabricInfo_v3})
 			return FabricInfo{Version: 3, ClusterUUID: v.ClusterUuid, State: FabricState(v.State), Status: Return(v.Status), Clique: v.CliqueId,
 				HealthMask: v.HealthMask, HealthSummary: v.HealthSummary}, r
 		}},
@@ -74,12 +74,12 @@ func (d Device) GpuFabricInfo() (FabricInfo, error) {
 			}
 			v := scratch[gen.GpuFabricInfo_v2_t](f)
 			v.Version = gen.VersionGpuFabricInfo_v2
-			r := f.end(f.raw.DeviceGetGpuFabricInfoV(f.c, f.h, (*gen.GpuFabricInfo_v3_t)(unsafe.Pointer(v))))
+			r := f.end(f.raw().DeviceGetGpuFabricInfoV(f.c, f.h, (*gen.GpuFabricInfo_v3_t)(unsafe.Pointer(v))))
 			return FabricInfo{Version: 2, ClusterUUID: v.ClusterUuid, State: FabricState(v.State), Status: Return(v.Status), Clique: v.CliqueId,
 				HealthMask: v.HealthMask}, r
 		}},
 		step[FabricInfo]{older, func(f *frame, place int) (FabricInfo, Return) {
-			v, r := callInit(f, older, place, (*gen.Library).DeviceGetGpuFabricInfo, nil)
+			v, r := call(f, older, place, (*gen.Library).DeviceGetGpuFabricInfo)
 			return FabricInfo{Version: 1, ClusterUUID: v.ClusterUuid, State: FabricState(v.State), Status: Return(v.Status), Clique: v.CliqueId}, r
 		}})
 }

@@ -23,14 +23,14 @@ func (d Device) FanSpeed(fan int) (uint32, error) {
 				return 0, ErrFunctionNotFound
 			}
 			v := scratch[uint32](f)
-			r := f.end(f.raw.DeviceGetFanSpeed_v2(f.c, f.h, uint32(fan), v))
+			r := f.end(f.raw().DeviceGetFanSpeed_v2(f.c, f.h, uint32(fan), v))
 			return *v, r
 		}},
 		step[uint32]{gen.FnDeviceGetFanSpeed, func(f *frame, place int) (uint32, Return) {
 			if fan != 0 {
 				return 0, ErrInvalidArgument // the older function knows one fan
 			}
-			return callInit(f, gen.FnDeviceGetFanSpeed, place, (*gen.Library).DeviceGetFanSpeed, nil)
+			return call(f, gen.FnDeviceGetFanSpeed, place, (*gen.Library).DeviceGetFanSpeed)
 		}})
 }
 
@@ -39,7 +39,7 @@ func (d Device) FanSpeed(fan int) (uint32, error) {
 // Calls nvmlDeviceGetFanSpeedRPM (driver 565).
 func (d Device) FanSpeedRPM(fan int) (uint32, error) {
 	v, err := getInit(d, gen.FnDeviceGetFanSpeedRPM, (*gen.Library).DeviceGetFanSpeedRPM,
-		func(v *gen.FanSpeedInfo_v1_t) { v.Version, v.Fan = gen.VersionFanSpeedInfo_v1, uint32(fan) })
+		gen.FanSpeedInfo_v1_t{Version: gen.VersionFanSpeedInfo_v1, Fan: uint32(fan)})
 	return v.Speed, err
 }
 

@@ -242,7 +242,7 @@ func (f *frame) fields(list []FieldValue, place int) Return {
 	if len(list) == 0 {
 		return Success
 	}
-	if !f.raw.Has(gen.FnDeviceGetFieldValues) {
+	if !f.raw().Has(gen.FnDeviceGetFieldValues) {
 		return answer(ErrFunctionNotFound)
 	}
 	major, minor := 0, 0
@@ -266,7 +266,7 @@ func (f *frame) fields(list []FieldValue, place int) Return {
 		return Success // each has its ErrNotSupported
 	}
 	f.begin(gen.FnDeviceGetFieldValues, place)
-	if r := f.end(f.raw.DeviceGetFieldValues(f.c, f.h, int32(n), &raw[0])); r != Success {
+	if r := f.end(f.raw().DeviceGetFieldValues(f.c, f.h, int32(n), &raw[0])); r != Success {
 		return answer(r)
 	}
 	n = 0
@@ -344,7 +344,7 @@ func (f *frame) driverNumbers() (major, minor int) {
 			return 0, 0
 		}
 		b := f.text(80)
-		if f.end(f.raw.SystemGetDriverVersion(f.c, &b[0], uint32(len(b)))) != Success {
+		if f.end(f.raw().SystemGetDriverVersion(f.c, &b[0], uint32(len(b)))) != Success {
 			return 0, 0
 		}
 		version = gostring(b)

@@ -13,12 +13,12 @@ import (
 // asked, and memory on the heap that C may write to. It belongs to one
 // goroutine while it is in use.
 type frame struct {
-	c   *gen.Frame
-	raw *gen.Library
-	lib *Library
-	ses *Session     // nil for a frame of the pool
-	dev *device      // nil for calls about no device
-	h   gen.Device_t // the handle of dev
+	c     *gen.Frame
+	table *gen.Table
+	lib   *Library
+	ses   *Session     // nil for a frame of the pool
+	dev   *device      // nil for calls about no device
+	h     gen.Device_t // the handle of dev
 
 	call Call // the traced call in progress
 
@@ -45,13 +45,17 @@ func newFrame() *frame { return &frame{c: gen.NewFrame()} }
 // the next scratch of the same frame uses it again. T must not have Go pointers.
 func scratch[T any](f *frame) *T {
 	var t T
-	n := int(unsafe.Sizeof(t))
-	if n > len(f.buf)*8 {
+	return (*T)(unsafe.Pointer(&f.room(unsafe.Sizeof(t))[0]))
+}
+
+// room returns n cleared bytes in the frame's memory, for scratch.
+func (f *frame) room(n uintptr) []byte {
+	if n > uintptr(len(f.buf))*8 {
 		panic("nvml: structure too large for a frame")
 	}
-	// A longer structure than T may have been there before.
-	clear(f.buf[:min((n+7)/8+32, len(f.buf))])
-	return (*T)(unsafe.Pointer(&f.buf[0]))
+	// A longer structure may have been there before.
+	clear(f.buf[:min((n+7)/8+32, uintptr(len(f.buf)))])
+	return unsafe.Slice((*byte)(unsafe.Pointer(&f.buf[0])), n)
 }
 
 // text returns n cleared bytes in the frame's memory, for a string.
@@ -119,17 +123,20 @@ func (l *Library) enter(d *device, s *Session, fn gen.Function) (*frame, error) 
 	} else {
 		f = frames.Get().(*frame)
 	}
-	f.lib, f.raw, f.ses, f.dev, f.h = l, eng.raw, s, d, 0
+	f.lib, f.table, f.ses, f.dev, f.h = l, eng.table, s, d, 0
 	if d != nil {
 		f.h = d.handle
 	}
 	return f, nil
 }
 
+// raw gives the C functions of the library that is called.
+func (f *frame) raw() *gen.Library { return (*gen.Library)(f.table) }
+
 // leave ends a method.
 func (f *frame) leave() {
 	l, s := f.lib, f.ses
-	f.lib, f.raw, f.ses, f.dev, f.h = nil, nil, nil, nil, 0
+	f.lib, f.table, f.ses, f.dev, f.h = nil, nil, nil, nil, 0
 	if s != nil {
 		s.busy.Store(false)
 	} else {

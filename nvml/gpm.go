@@ -114,7 +114,7 @@ func (d Device) NewGPM() (*GPM, error) {
 	}
 	s := scratch[gen.GpmSupport_t](f)
 	s.Version = gen.NVML_GPM_SUPPORT_VERSION
-	if r := f.end(f.raw.GpmQueryDeviceSupport(f.c, g.gpu, s)); r != Success {
+	if r := f.end(f.raw().GpmQueryDeviceSupport(f.c, g.gpu, s)); r != Success {
 		return nil, f.fail(gen.FnGpmQueryDeviceSupport, r)
 	}
 	if s.IsSupportedDevice == 0 {
@@ -125,7 +125,7 @@ func (d Device) NewGPM() (*GPM, error) {
 			return nil, f.fail(gen.FnGpmSampleAlloc, ErrFunctionNotFound)
 		}
 		p := scratch[gen.GpmSample_t](f)
-		r := f.end(f.raw.GpmSampleAlloc(f.c, p))
+		r := f.end(f.raw().GpmSampleAlloc(f.c, p))
 		if r == Success && *p == 0 {
 			r = ErrImplausible
 		}
@@ -151,7 +151,7 @@ func (g *GPM) orZero() *GPM {
 func (g *GPM) free(f *frame) {
 	for i, s := range g.samples {
 		if s != 0 && f.begin(gen.FnGpmSampleFree, 0) {
-			f.end(f.raw.GpmSampleFree(f.c, s))
+			f.end(f.raw().GpmSampleFree(f.c, s))
 		}
 		g.samples[i] = 0
 	}
@@ -236,9 +236,9 @@ func (g *GPM) Update() (window time.Duration, err error) {
 	next := 1 - g.newest
 	var r Return
 	if g.mig {
-		r = f.end(f.raw.GpmMigSampleGet(f.c, g.gpu, g.inst, g.samples[next]))
+		r = f.end(f.raw().GpmMigSampleGet(f.c, g.gpu, g.inst, g.samples[next]))
 	} else {
-		r = f.end(f.raw.GpmSampleGet(f.c, g.gpu, g.samples[next]))
+		r = f.end(f.raw().GpmSampleGet(f.c, g.gpu, g.samples[next]))
 	}
 	if r != Success {
 		g.taken = min(g.taken, 1) // the older sample may be half overwritten
@@ -295,7 +295,7 @@ func (g *GPM) Metrics(list []GPMMetric) error {
 		return f.fail(fn, ErrInvalidArgument)
 	case g.taken < 2:
 		return &Error{Function: fn.String(), Device: g.dev.Index(), Return: ErrNotReady, Detail: "two samples are needed"}
-	case !f.raw.Has(fn):
+	case !f.raw().Has(fn):
 		return f.fail(fn, ErrFunctionNotFound)
 	case len(list) == 0:
 		return nil
@@ -361,7 +361,7 @@ func (g *GPM) compute(f *frame, list []GPMMetric) Return {
 		entries[i] = gen.GpmMetric_t{MetricId: uint32(list[i].ID), NvmlReturn: unwritten, Value: math.NaN()}
 	}
 	f.begin(gen.FnGpmMetricsGet, 0)
-	return f.end(f.raw.GpmMetricsGet(f.c, q))
+	return f.end(f.raw().GpmMetricsGet(f.c, q))
 }
 
 // answers are the first n entries of g.buf.

@@ -168,9 +168,9 @@ func (d Device) InforomImageVersion() (string, error) {
 //
 // Calls nvmlDeviceGetGspFirmwareVersion (driver 515).
 func (d Device) GspFirmwareVersion() (string, error) {
-	return getText(d, gen.FnDeviceGetGspFirmwareVersion, func(l *gen.Library, f *gen.Frame, h gen.Device_t, p *byte, _ uint32) gen.Return_t {
-		return l.DeviceGetGspFirmwareVersion(f, h, p)
-	}, 1024)
+	return textOf(d, gen.FnDeviceGetGspFirmwareVersion, 1024, func(f *frame, _ gen.Function, b []byte) gen.Return_t {
+		return f.raw().DeviceGetGspFirmwareVersion(f.c, f.h, &b[0])
+	})
 }
 
 // GspFirmwareMode reports whether the GSP firmware is at work, and whether it is
@@ -201,7 +201,7 @@ func (d Device) Hostname() (string, error) {
 //
 // Calls nvmlDeviceGetPdi (driver 580).
 func (d Device) Pdi() (uint64, error) {
-	p, err := getInit(d, gen.FnDeviceGetPdi, (*gen.Library).DeviceGetPdi, func(p *gen.Pdi_v1_t) { p.Version = gen.VersionPdi_v1 })
+	p, err := getInit(d, gen.FnDeviceGetPdi, (*gen.Library).DeviceGetPdi, gen.Pdi_v1_t{Version: gen.VersionPdi_v1})
 	return p.Value, err
 }
 
@@ -225,12 +225,12 @@ func (d Device) PlatformInfo() (PlatformInfo, error) {
 	const fn = gen.FnDeviceGetPlatformInfo
 	return first(d, chainPlatform, 0,
 		step[PlatformInfo]{fn, func(f *frame, place int) (PlatformInfo, Return) {
-			p, r := callInit(f, fn, place, (*gen.Library).DeviceGetPlatformInfo, func(p *gen.PlatformInfo_v2_t) { p.Version = gen.VersionPlatformInfo_v2 })
+			p, r := callInit(f, fn, place, (*gen.Library).DeviceGetPlatformInfo, gen.PlatformInfo_v2_t{Version: gen.VersionPlatformInfo_v2})
 			return PlatformInfo{2, p.IbGuid, p.ChassisSerialNumber, p.SlotNumber, p.TrayIndex, p.HostId, p.PeerType, p.ModuleId}, r
 		}},
 		step[PlatformInfo]{fn, func(f *frame, place int) (PlatformInfo, Return) {
 			// The two versions have the same size and other meanings.
-			p, r := callInit(f, fn, place, (*gen.Library).DeviceGetPlatformInfo, func(p *gen.PlatformInfo_v2_t) { p.Version = gen.VersionPlatformInfo_v1 })
+			p, r := callInit(f, fn, place, (*gen.Library).DeviceGetPlatformInfo, gen.PlatformInfo_v2_t{Version: gen.VersionPlatformInfo_v1})
 			return PlatformInfo{1, p.IbGuid, p.ChassisSerialNumber, p.SlotNumber, p.TrayIndex, p.HostId, p.PeerType, p.ModuleId}, r
 		}})
 }
@@ -240,6 +240,6 @@ func (d Device) PlatformInfo() (PlatformInfo, error) {
 // Calls nvmlDeviceGetCapabilities (driver 570).
 func (d Device) Capabilities() (uint32, error) {
 	c, err := getInit(d, gen.FnDeviceGetCapabilities, (*gen.Library).DeviceGetCapabilities,
-		func(c *gen.DeviceCapabilities_v1_t) { c.Version = gen.VersionDeviceCapabilities_v1 })
+		gen.DeviceCapabilities_v1_t{Version: gen.VersionDeviceCapabilities_v1})
 	return c.CapMask, err
 }

@@ -50,7 +50,7 @@ type Library struct {
 
 // engine is one loaded C library. All Libraries that were opened on it share it.
 type engine struct {
-	raw     *gen.Library
+	table   *gen.Table
 	resolve gen.Resolver
 	name    string // what the loader was given
 	path    string // the file, as far as it is known
@@ -84,7 +84,7 @@ func Open(o Options) (*Library, error) {
 		if name == "" {
 			name = "(resolver)"
 		}
-		l := newLibrary(&engine{raw: gen.New(o.Resolver), resolve: o.Resolver, name: name, path: name}, o)
+		l := newLibrary(&engine{table: (*gen.Table)(gen.New(o.Resolver)), resolve: o.Resolver, name: name, path: name}, o)
 		if err := l.init(o.Flags); err != nil {
 			return nil, &OpenError{Attempts: []Attempt{{Path: name, Err: err}}}
 		}
@@ -138,15 +138,15 @@ func (l *Library) init(flags uint32) error {
 	place := 0
 	if flags != 0 {
 		if f.begin(gen.FnInitWithFlags, place) {
-			return f.fail(gen.FnInitWithFlags, f.end(f.raw.InitWithFlags(f.c, flags)))
+			return f.fail(gen.FnInitWithFlags, f.end(f.raw().InitWithFlags(f.c, flags)))
 		}
 		place++
 	}
 	if f.begin(gen.FnInit_v2, place) {
-		return f.fail(gen.FnInit_v2, f.end(f.raw.Init_v2(f.c)))
+		return f.fail(gen.FnInit_v2, f.end(f.raw().Init_v2(f.c)))
 	}
 	if f.begin(gen.FnInit, place+1) {
-		return f.fail(gen.FnInit, f.end(f.raw.Init(f.c)))
+		return f.fail(gen.FnInit, f.end(f.raw().Init(f.c)))
 	}
 	return f.fail(gen.FnInit_v2, ErrFunctionNotFound)
 }
@@ -174,7 +174,7 @@ func (l *Library) Close() error {
 }
 
 // noEngine is that of a Library which Open did not return.
-var noEngine = &engine{raw: gen.New(noFunction), resolve: noFunction}
+var noEngine = &engine{table: (*gen.Table)(gen.New(noFunction)), resolve: noFunction}
 
 func noFunction(string) uintptr { return 0 }
 
@@ -206,9 +206,9 @@ func (e *engine) leave() {
 	go func() {
 		for _, l := range list {
 			f := newFrame()
-			f.lib, f.raw = l, e.raw
+			f.lib, f.table = l, e.table
 			if f.begin(gen.FnShutdown, 0) {
-				f.end(f.raw.Shutdown(f.c))
+				f.end(f.raw().Shutdown(f.c))
 			}
 		}
 	}()
@@ -229,10 +229,10 @@ func (l *Library) Attempts() []Attempt {
 // Raw gives the table of C functions under l, for those that have no method
 // here. The rules of package gen apply: errors are plain codes, versions and
 // sizes are the caller's business, and l must not be closed during a call.
-func (l *Library) Raw() *gen.Library { return l.engine().raw }
+func (l *Library) Raw() *gen.Library { return (*gen.Library)(l.engine().table) }
 
 // Has reports whether the loaded library has the C function.
-func (l *Library) Has(fn gen.Function) bool { return l.engine().raw.Has(fn) }
+func (l *Library) Has(fn gen.Function) bool { return l.Raw().Has(fn) }
 
 // lookup returns the address of a C function that the header behind gen does
 // not have any more, 0 where the library does not have it either.
@@ -273,7 +273,7 @@ func loadEngine(path string) (*engine, error) {
 		engines.byHandle = map[uintptr]*engine{}
 	}
 	resolve := func(name string) uintptr { return symbol(handle, name) }
-	e := &engine{raw: gen.New(resolve), resolve: resolve, name: path, path: path}
+	e := &engine{table: (*gen.Table)(gen.New(resolve)), resolve: resolve, name: path, path: path}
 	if path == bareName {
 		e.path = fileOf(resolve(gen.FnInit_v2.String()), path)
 	}

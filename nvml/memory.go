@@ -24,11 +24,11 @@ func (d Device) MemoryInfo() (Memory, error) {
 	return first(d, chainMemory, ErrUnknown,
 		step[Memory]{gen.FnDeviceGetMemoryInfo_v2, func(f *frame, place int) (Memory, Return) {
 			m, r := callInit(f, gen.FnDeviceGetMemoryInfo_v2, place, (*gen.Library).DeviceGetMemoryInfo_v2,
-				func(m *gen.Memory_v2_t) { m.Version = gen.VersionMemory_v2 })
+				gen.Memory_v2_t{Version: gen.VersionMemory_v2})
 			return Memory{m.Total, m.Free, m.Used, m.Reserved, true}, r
 		}},
 		step[Memory]{gen.FnDeviceGetMemoryInfo, func(f *frame, place int) (Memory, Return) {
-			m, r := callInit(f, gen.FnDeviceGetMemoryInfo, place, (*gen.Library).DeviceGetMemoryInfo, nil)
+			m, r := call(f, gen.FnDeviceGetMemoryInfo, place, (*gen.Library).DeviceGetMemoryInfo)
 			return Memory{Total: m.Total, Free: m.Free, Used: m.Used}, r
 		}})
 }

@@ -138,7 +138,7 @@ type Attributes struct {
 func (d Device) Attributes() (Attributes, error) {
 	of := func(fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *gen.DeviceAttributes_t) gen.Return_t) step[Attributes] {
 		return step[Attributes]{fn, func(f *frame, place int) (Attributes, Return) {
-			a, r := callInit(f, fn, place, m, nil)
+			a, r := call(f, fn, place, m)
 			return Attributes{a.MultiprocessorCount, a.SharedCopyEngineCount, a.SharedDecoderCount, a.SharedEncoderCount,
 				a.SharedJpegCount, a.SharedOfaCount, a.GpuInstanceSliceCount, a.ComputeInstanceSliceCount, a.MemorySizeMB << 20}, r
 		}}
@@ -180,7 +180,7 @@ func (d Device) GpuInstanceProfileInfo(profile uint32) (GpuInstanceProfile, erro
 			}
 			p := scratch[gen.GpuInstanceProfileInfo_v3_t](f)
 			p.Version = gen.VersionGpuInstanceProfileInfo_v3
-			r := f.end(f.raw.DeviceGetGpuInstanceProfileInfoV(f.c, f.h, profile, (*gen.GpuInstanceProfileInfo_v2_t)(unsafe.Pointer(p))))
+			r := f.end(f.raw().DeviceGetGpuInstanceProfileInfoV(f.c, f.h, profile, (*gen.GpuInstanceProfileInfo_v2_t)(unsafe.Pointer(p))))
 			if r != Success {
 				return GpuInstanceProfile{}, r
 			}
@@ -193,7 +193,7 @@ func (d Device) GpuInstanceProfileInfo(profile uint32) (GpuInstanceProfile, erro
 			}
 			p := scratch[gen.GpuInstanceProfileInfo_v2_t](f)
 			p.Version = gen.VersionGpuInstanceProfileInfo_v2
-			r := f.end(f.raw.DeviceGetGpuInstanceProfileInfoV(f.c, f.h, profile, p))
+			r := f.end(f.raw().DeviceGetGpuInstanceProfileInfoV(f.c, f.h, profile, p))
 			if r != Success {
 				return GpuInstanceProfile{}, r
 			}
@@ -205,7 +205,7 @@ func (d Device) GpuInstanceProfileInfo(profile uint32) (GpuInstanceProfile, erro
 				return GpuInstanceProfile{}, ErrFunctionNotFound
 			}
 			p := scratch[gen.GpuInstanceProfileInfo_t](f)
-			r := f.end(f.raw.DeviceGetGpuInstanceProfileInfo(f.c, f.h, profile, p))
+			r := f.end(f.raw().DeviceGetGpuInstanceProfileInfo(f.c, f.h, profile, p))
 			return GpuInstanceProfile{p.Id, "", p.SliceCount, p.InstanceCount, p.MultiprocessorCount, p.CopyEngineCount,
 				p.DecoderCount, p.EncoderCount, p.JpegCount, p.OfaCount, p.MemorySizeMB << 20, p.IsP2pSupported != 0}, r
 		}})
@@ -225,7 +225,7 @@ func (d Device) GpuInstancePossiblePlacements(profileID uint32) ([]Placement, er
 	of := func(fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, uint32, *gen.GpuInstancePlacement_t, *uint32) gen.Return_t) step[[]Placement] {
 		return step[[]Placement]{fn, func(f *frame, place int) ([]Placement, Return) {
 			list, r := callList(f, fn, place, 64, func(f *frame, n *uint32, list *gen.GpuInstancePlacement_t) gen.Return_t {
-				return m(f.raw, f.c, f.h, profileID, list, n)
+				return m(f.raw(), f.c, f.h, profileID, list, n)
 			})
 			var out []Placement
 			for _, p := range list {
@@ -259,7 +259,7 @@ type GpuInstance struct {
 // Calls nvmlDeviceGetGpuInstances (driver 450).
 func (d Device) GpuInstances(profileID uint32) ([]GpuInstance, error) {
 	list, err := getList(d, gen.FnDeviceGetGpuInstances, 64, func(f *frame, n *uint32, list *gen.GpuInstance_t) gen.Return_t {
-		return f.raw.DeviceGetGpuInstances(f.c, f.h, profileID, list, n)
+		return f.raw().DeviceGetGpuInstances(f.c, f.h, profileID, list, n)
 	})
 	return d.instances(list), err
 }
@@ -301,10 +301,20 @@ type InstanceInfo struct {
 //
 // Calls nvmlGpuInstanceGetInfo (driver 450).
 func (g GpuInstance) Info() (InstanceInfo, error) {
-	v, err := get(g.gpu, gen.FnGpuInstanceGetInfo, func(l *gen.Library, f *gen.Frame, _ gen.Device_t, v *gen.GpuInstanceInfo_t) gen.Return_t {
-		return l.GpuInstanceGetInfo(f, g.handle, v)
-	})
-	return InstanceInfo{v.Id, v.ProfileId, Placement(v.Placement)}, err
+	const fn = gen.FnGpuInstanceGetInfo
+	f, err := g.gpu.enter(fn)
+	if err != nil {
+		return InstanceInfo{}, err
+	}
+	defer f.leave()
+	if !f.begin(fn, 0) {
+		return InstanceInfo{}, f.fail(fn, ErrFunctionNotFound)
+	}
+	v := scratch[gen.GpuInstanceInfo_t](f)
+	if r := f.end(f.raw().GpuInstanceGetInfo(f.c, g.handle, v)); r != Success {
+		return InstanceInfo{}, f.fail(fn, r)
+	}
+	return InstanceInfo{v.Id, v.ProfileId, Placement(v.Placement)}, nil
 }
 
 // ComputeInstanceProfile is a size in which compute instances can be made.
@@ -337,7 +347,7 @@ func (g GpuInstance) ComputeInstanceProfileInfo(profile, engine uint32) (Compute
 			// Version 3 is version 2 with one word more behind it.
 			p := scratch[gen.ComputeInstanceProfileInfo_v2_t](f)
 			p.Version = version
-			r := f.end(f.raw.GpuInstanceGetComputeInstanceProfileInfoV(f.c, g.handle, profile, engine, p))
+			r := f.end(f.raw().GpuInstanceGetComputeInstanceProfileInfoV(f.c, g.handle, profile, engine, p))
 			if r != Success {
 				return ComputeInstanceProfile{}, r
 			}
@@ -353,7 +363,7 @@ func (g GpuInstance) ComputeInstanceProfileInfo(profile, engine uint32) (Compute
 				return ComputeInstanceProfile{}, ErrFunctionNotFound
 			}
 			p := scratch[gen.ComputeInstanceProfileInfo_t](f)
-			r := f.end(f.raw.GpuInstanceGetComputeInstanceProfileInfo(f.c, g.handle, profile, engine, p))
+			r := f.end(f.raw().GpuInstanceGetComputeInstanceProfileInfo(f.c, g.handle, profile, engine, p))
 			return ComputeInstanceProfile{p.Id, "", p.SliceCount, p.InstanceCount, p.MultiprocessorCount, p.SharedCopyEngineCount,
 				p.SharedDecoderCount, p.SharedEncoderCount, p.SharedJpegCount, p.SharedOfaCount}, r
 		}})
@@ -371,7 +381,7 @@ type ComputeInstance struct {
 // Calls nvmlGpuInstanceGetComputeInstances (driver 450).
 func (g GpuInstance) ComputeInstances(profileID uint32) ([]ComputeInstance, error) {
 	list, err := getList(g.gpu, gen.FnGpuInstanceGetComputeInstances, 64, func(f *frame, n *uint32, list *gen.ComputeInstance_t) gen.Return_t {
-		return f.raw.GpuInstanceGetComputeInstances(f.c, g.handle, profileID, list, n)
+		return f.raw().GpuInstanceGetComputeInstances(f.c, g.handle, profileID, list, n)
 	})
 	var out []ComputeInstance
 	for _, h := range list {
@@ -396,7 +406,7 @@ func (c ComputeInstance) Info() (InstanceInfo, error) {
 				return InstanceInfo{}, ErrFunctionNotFound
 			}
 			v := scratch[gen.ComputeInstanceInfo_t](f)
-			r := f.end(m(f.raw, f.c, c.handle, v))
+			r := f.end(m(f.raw(), f.c, c.handle, v))
 			return InstanceInfo{v.Id, v.ProfileId, Placement(v.Placement)}, r
 		}}
 	}

@@ -85,7 +85,7 @@ const (
 // Calls nvmlDeviceGetAddressingMode (driver 580).
 func (d Device) AddressingMode() (AddressingMode, error) {
 	v, err := getInit(d, gen.FnDeviceGetAddressingMode, (*gen.Library).DeviceGetAddressingMode,
-		func(v *gen.DeviceAddressingMode_v1_t) { v.Version = gen.VersionDeviceAddressingMode_v1 })
+		gen.DeviceAddressingMode_v1_t{Version: gen.VersionDeviceAddressingMode_v1})
 	return AddressingMode(v.Value), err
 }
 

@@ -68,7 +68,7 @@ func (d Device) NvLinkRemotePciInfo(link uint32) (PciInfo, error) {
 				return PciInfo{}, ErrFunctionNotFound
 			}
 			p := scratch[gen.PciInfo_t](f)
-			if r := f.end(m(f.raw, f.c, f.h, link, p)); r != Success {
+			if r := f.end(m(f.raw(), f.c, f.h, link, p)); r != Success {
 				return PciInfo{}, r
 			}
 			if fn == gen.FnDeviceGetNvLinkRemotePciInfo {
@@ -186,7 +186,7 @@ func (d Device) NvLinkInfo() (NvLinkInfo, error) {
 			}
 			v := scratch[gen.NvLinkInfo_v2_t](f) // version 1 is its beginning
 			v.Version = version
-			if r := f.end(f.raw.DeviceGetNvLinkInfo(f.c, f.h, v)); r != Success {
+			if r := f.end(f.raw().DeviceGetNvLinkInfo(f.c, f.h, v)); r != Success {
 				return NvLinkInfo{}, r
 			}
 			info := NvLinkInfo{Encrypted: v.IsNvleEnabled != 0, FirmwareKnown: version == gen.VersionNvLinkInfo_v2}
@@ -208,6 +208,6 @@ func (d Device) NvLinkInfo() (NvLinkInfo, error) {
 // Calls nvmlDeviceGetNvlinkBwMode (driver 570).
 func (d Device) NvlinkBwMode() (mode uint8, best bool, err error) {
 	v, err := getInit(d, gen.FnDeviceGetNvlinkBwMode, (*gen.Library).DeviceGetNvlinkBwMode,
-		func(v *gen.NvlinkGetBwMode_v1_t) { v.Version = gen.VersionNvlinkGetBwMode_v1 })
+		gen.NvlinkGetBwMode_v1_t{Version: gen.VersionNvlinkGetBwMode_v1})
 	return v.BwMode, v.BIsBest != 0, err
 }

@@ -107,25 +107,27 @@ func pciInfo(p *gen.PciInfo_t) PciInfo {
 // Calls nvmlDeviceGetPciInfo_v3 (driver 410), then nvmlDeviceGetPciInfo_v2, then
 // nvmlDeviceGetPciInfo.
 func (d Device) PciInfo() (PciInfo, error) {
-	return first(d, chainPci, 0,
-		pciStep(gen.FnDeviceGetPciInfo_v3, (*gen.Library).DeviceGetPciInfo_v3),
-		pciStep(gen.FnDeviceGetPciInfo_v2, (*gen.Library).DeviceGetPciInfo_v2),
-		pciStep(gen.FnDeviceGetPciInfo, (*gen.Library).DeviceGetPciInfo))
+	return first(d, chainPci, 0, pciSteps[:]...)
 }
 
-func pciStep(fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *gen.PciInfo_t) gen.Return_t) step[PciInfo] {
-	return step[PciInfo]{fn, func(f *frame, place int) (PciInfo, Return) {
-		p, r := callInit(f, fn, place, m, nil)
-		if r != Success {
-			return PciInfo{}, r
-		}
-		if fn != gen.FnDeviceGetPciInfo_v3 {
-			// Their structure is shorter: behind the numbers stand four
-			// reserved words, not an address.
-			p.BusId = [32]byte{}
-		}
-		return pciInfo(&p), Success
-	}}
+var pciSteps = [...]step[PciInfo]{
+	{gen.FnDeviceGetPciInfo_v3, func(f *frame, place int) (PciInfo, Return) { return f.pci(gen.FnDeviceGetPciInfo_v3, place) }},
+	{gen.FnDeviceGetPciInfo_v2, func(f *frame, place int) (PciInfo, Return) { return f.pci(gen.FnDeviceGetPciInfo_v2, place) }},
+	{gen.FnDeviceGetPciInfo, func(f *frame, place int) (PciInfo, Return) { return f.pci(gen.FnDeviceGetPciInfo, place) }},
+}
+
+// pci calls one of the functions of PciInfo, which take the same.
+func (f *frame) pci(fn gen.Function, place int) (PciInfo, Return) {
+	p, r := call(f, fn, place, (*gen.Library).DeviceGetPciInfo_v3)
+	if r != Success {
+		return PciInfo{}, r
+	}
+	if fn != gen.FnDeviceGetPciInfo_v3 {
+		// Their structure is shorter: behind the numbers stand four
+		// reserved words, not an address.
+		p.BusId = [32]byte{}
+	}
+	return pciInfo(&p), Success
 }
 
 // PciClass is the class of a PCI device.
@@ -138,7 +140,7 @@ type PciClass struct {
 // Calls nvmlDeviceGetPciInfoExt (driver 550).
 func (d Device) PciClass() (PciClass, error) {
 	p, err := getInit(d, gen.FnDeviceGetPciInfoExt, (*gen.Library).DeviceGetPciInfoExt,
-		func(p *gen.PciInfoExt_v1_t) { p.Version = gen.VersionPciInfoExt_v1 })
+		gen.PciInfoExt_v1_t{Version: gen.VersionPciInfoExt_v1})
 	return PciClass{p.BaseClass, p.SubClass}, err
 }
 

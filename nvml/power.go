@@ -75,7 +75,7 @@ func (d Device) PowerManagementLimitConstraints() (lowest, highest uint32, err e
 func (d Device) TotalEnergyConsumption() (uint64, error) {
 	return first(d, chainEnergy, 0,
 		step[uint64]{gen.FnDeviceGetTotalEnergyConsumption, func(f *frame, place int) (uint64, Return) {
-			return callInit(f, gen.FnDeviceGetTotalEnergyConsumption, place, (*gen.Library).DeviceGetTotalEnergyConsumption, nil)
+			return call(f, gen.FnDeviceGetTotalEnergyConsumption, place, (*gen.Library).DeviceGetTotalEnergyConsumption)
 		}},
 		step[uint64]{gen.FnDeviceGetFieldValues, func(f *frame, place int) (uint64, Return) {
 			v, r := f.field(FieldTotalEnergy, 0, place)

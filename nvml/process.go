@@ -101,12 +101,11 @@ func (d Device) AppendRunningProcesses(dst []Process, kind ListKind) ([]Process,
 		return dst, err
 	}
 	defer f.leave()
-	steps := [...]step[listAnswer]{
-		{fns[0], func(f *frame, place int) (listAnswer, Return) { return f.processes(kind, 0, place) }},
-		{fns[1], func(f *frame, place int) (listAnswer, Return) { return f.processes(kind, 1, place) }},
-		{fns[2], func(f *frame, place int) (listAnswer, Return) { return f.processes(kind, 2, place) }},
-	}
-	a, at, r := try(f, &d.s.works[chainCompute+chainID(kind)], 0, steps[:])
+	var a listAnswer
+	at, r := climb(&d.s.works[chainCompute+chainID(kind)], 0, len(fns), func(place int) (r Return) {
+		a, r = f.processes(kind, place, place)
+		return r
+	})
 	if r != Success {
 		err := f.fail(fns[at], r)
 		var e *Error
@@ -167,7 +166,10 @@ func (f *frame) processes(kind ListKind, i, place int) (listAnswer, Return) {
 		}
 		f.words()
 		f.w[0] = uint32(room)
-		r := f.end(f.callList(kind, i, &f.w[0], unsafe.Pointer(&f.list[0])))
+		at := f.begun()
+		f.c.SetAddress(at, unsafe.Pointer(&f.w[0]))
+		f.c.SetAddress(at+1, unsafe.Pointer(&f.list[0]))
+		r := f.end(f.raw().Call(f.c, fn, at+2))
 		for _, w := range f.list[room*maxStride/8 : words] {
 			if w != sentinelWord {
 				return listAnswer{}, ErrImplausible // it wrote behind the end
@@ -200,31 +202,6 @@ func (f *frame) processes(kind ListKind, i, place int) (listAnswer, Return) {
 	return listAnswer{}, ErrInsufficientSize
 }
 
-// callList calls a function that fills a list of processes.
-func (f *frame) callList(kind ListKind, i int, n *uint32, p unsafe.Pointer) gen.Return_t {
-	v2, v1 := (*gen.ProcessInfo_v2_t)(p), (*gen.ProcessInfo_v1_t)(p)
-	switch int(kind)*3 + i {
-	case 0:
-		return f.raw.DeviceGetComputeRunningProcesses_v3(f.c, f.h, n, v2)
-	case 1:
-		return f.raw.DeviceGetComputeRunningProcesses_v2(f.c, f.h, n, v2)
-	case 2:
-		return f.raw.DeviceGetComputeRunningProcesses(f.c, f.h, n, v1)
-	case 3:
-		return f.raw.DeviceGetGraphicsRunningProcesses_v3(f.c, f.h, n, v2)
-	case 4:
-		return f.raw.DeviceGetGraphicsRunningProcesses_v2(f.c, f.h, n, v2)
-	case 5:
-		return f.raw.DeviceGetGraphicsRunningProcesses(f.c, f.h, n, v1)
-	case 6:
-		return f.raw.DeviceGetMPSComputeRunningProcesses_v3(f.c, f.h, n, v2)
-	case 7:
-		return f.raw.DeviceGetMPSComputeRunningProcesses_v2(f.c, f.h, n, v2)
-	default:
-		return f.raw.DeviceGetMPSComputeRunningProcesses(f.c, f.h, n, v1)
-	}
-}
-
 // guess is the length of an entry that is expected of a function when nothing
 // was measured. It decides only between lengths that fit equally well.
 func (f *frame) guess(fn gen.Function) int {
@@ -233,7 +210,7 @@ func (f *frame) guess(fn gen.Function) int {
 		return 16
 	case gen.FnDeviceGetComputeRunningProcesses_v3, gen.FnDeviceGetGraphicsRunningProcesses_v3, gen.FnDeviceGetMPSComputeRunningProcesses_v3:
 		// The first drivers of branch 535 have longer entries.
-		if f.raw.Has(gen.FnDeviceGetConfComputeMemSizeInfo) && !f.raw.Has(gen.FnDeviceGetRunningProcessDetailList) {
+		if f.raw().Has(gen.FnDeviceGetConfComputeMemSizeInfo) && !f.raw().Has(gen.FnDeviceGetRunningProcessDetailList) {
 			return 32
 		}
 	}
@@ -345,7 +322,7 @@ func (d Device) RunningProcessDetailList(kind ListKind) ([]ProcessDetail, error)
 		defer f.pin.Unpin()
 		q := scratch[gen.ProcessDetailList_v1_t](f)
 		*q = gen.ProcessDetailList_v1_t{Version: gen.VersionProcessDetailList_v1, Mode: uint32(kind), NumProcArrayEntries: *n, ProcArray: address(list)}
-		r := f.raw.DeviceGetRunningProcessDetailList(f.c, f.h, q)
+		r := f.raw().DeviceGetRunningProcessDetailList(f.c, f.h, q)
 		*n = q.NumProcArrayEntries
 		return r
 	})
@@ -399,7 +376,7 @@ func (d Device) AppendProcessUtilization(dst []ProcessLoad, lastSeen uint64) ([]
 				info := scratch[gen.ProcessesUtilizationInfo_v1_t](f)
 				*info = gen.ProcessesUtilizationInfo_v1_t{Version: gen.VersionProcessesUtilizationInfo_v1,
 					ProcessSamplesCount: *n, LastSeenTimeStamp: lastSeen, ProcUtilArray: address(list)}
-				r := f.raw.DeviceGetProcessesUtilizationInfo(f.c, f.h, info)
+				r := f.raw().DeviceGetProcessesUtilizationInfo(f.c, f.h, info)
 				*n = info.ProcessSamplesCount
 				return r
 			})
@@ -415,7 +392,7 @@ func (d Device) AppendProcessUtilization(dst []ProcessLoad, lastSeen uint64) ([]
 		}},
 		{older, func(f *frame, place int) (int, Return) {
 			list, r := callList(f, older, place, loadHint, func(f *frame, n *uint32, list *gen.ProcessUtilizationSample_t) gen.Return_t {
-				return f.raw.DeviceGetProcessUtilization(f.c, f.h, list, n, lastSeen)
+				return f.raw().DeviceGetProcessUtilization(f.c, f.h, list, n, lastSeen)
 			})
 			for i := range list {
 				p := &list[i]
@@ -428,7 +405,10 @@ func (d Device) AppendProcessUtilization(dst []ProcessLoad, lastSeen uint64) ([]
 			return len(list), idle(r)
 		}},
 	}
-	_, at, r := try(f, &d.s.works[chainProcessLoad], 0, steps[:])
+	at, r := climb(&d.s.works[chainProcessLoad], 0, len(steps), func(place int) Return {
+		_, r := steps[place].call(f, place)
+		return r
+	})
 	return dst, f.fail(steps[at].fn, r)
 }
 
@@ -460,7 +440,7 @@ func (l *Library) ProcessName(pid uint32) (string, error) {
 		return "", f.fail(fn, ErrFunctionNotFound)
 	}
 	b := f.text(size)
-	if r := f.end(f.raw.SystemGetProcessName(f.c, pid, &b[0], size)); r != Success {
+	if r := f.end(f.raw().SystemGetProcessName(f.c, pid, &b[0], size)); r != Success {
 		return "", f.fail(fn, r)
 	}
 	return gostring(b), nil

@@ -28,10 +28,10 @@ func (l *Library) CudaDriverVersion() (major, minor int, err error) {
 	}
 	defer f.leave()
 	fn := gen.FnSystemGetCudaDriverVersion_v2
-	v, r := sysCall(f, fn, 0, (*gen.Library).SystemGetCudaDriverVersion_v2, nil)
-	if curable(r) && f.raw.Has(gen.FnSystemGetCudaDriverVersion) {
+	v, r := sysCall(f, fn, 0, (*gen.Library).SystemGetCudaDriverVersion_v2, 0)
+	if curable(r) && f.raw().Has(gen.FnSystemGetCudaDriverVersion) {
 		fn = gen.FnSystemGetCudaDriverVersion
-		v, r = sysCall(f, fn, 1, (*gen.Library).SystemGetCudaDriverVersion, nil)
+		v, r = sysCall(f, fn, 1, (*gen.Library).SystemGetCudaDriverVersion, 0)
 	}
 	if r != Success {
 		return 0, 0, f.fail(fn, r)
@@ -54,7 +54,7 @@ func (l *Library) DriverBranch() (string, error) {
 	}
 	b := scratch[gen.SystemDriverBranchInfo_v1_t](f)
 	b.Version = gen.VersionSystemDriverBranchInfo_v1
-	if r := f.end(f.raw.SystemGetDriverBranch(f.c, b, uint32(len(b.Branch)))); r != Success {
+	if r := f.end(f.raw().SystemGetDriverBranch(f.c, b, uint32(len(b.Branch)))); r != Success {
 		return "", f.fail(fn, r)
 	}
 	return gostring(b.Branch[:]), nil
@@ -74,7 +74,7 @@ func (l *Library) ErrorString(r Return) (string, error) {
 	if !f.begin(fn, 0) {
 		return "", f.fail(fn, ErrFunctionNotFound)
 	}
-	s := f.raw.ErrorString(f.c, gen.Return_t(r))
+	s := f.raw().ErrorString(f.c, gen.Return_t(r))
 	f.end(gen.NVML_SUCCESS)
 	return s, nil
 }
@@ -96,12 +96,12 @@ func (l *Library) ExcludedDevices() ([]ExcludedDevice, error) {
 		return nil, err
 	}
 	defer f.leave()
-	n, r := sysCall(f, gen.FnGetExcludedDeviceCount, 0, (*gen.Library).GetExcludedDeviceCount, nil)
+	n, r := sysCall(f, gen.FnGetExcludedDeviceCount, 0, (*gen.Library).GetExcludedDeviceCount, 0)
 	info := func(i uint32, p *gen.ExcludedDeviceInfo_t) Return {
 		if !f.begin(gen.FnGetExcludedDeviceInfoByIndex, 0) {
 			return ErrFunctionNotFound
 		}
-		return f.end(f.raw.GetExcludedDeviceInfoByIndex(f.c, i, p))
+		return f.end(f.raw().GetExcludedDeviceInfoByIndex(f.c, i, p))
 	}
 	if curable(r) {
 		count, byIndex := l.eng.lookup("nvmlGetBlacklistDeviceCount"), l.eng.lookup("nvmlGetBlacklistDeviceInfoByIndex")
@@ -150,14 +150,14 @@ func (l *Library) ConfComputeState() (ConfComputeState, error) {
 	}
 	defer f.leave()
 	s, r := sysCall(f, gen.FnSystemGetConfComputeSettings, 0, (*gen.Library).SystemGetConfComputeSettings,
-		func(s *gen.SystemConfComputeSettings_v1_t) { s.Version = gen.VersionSystemConfComputeSettings_v1 })
+		gen.SystemConfComputeSettings_v1_t{Version: gen.VersionSystemConfComputeSettings_v1})
 	if r == Success {
 		return ConfComputeState{s.Environment, s.CcFeature, s.DevToolsMode, s.MultiGpuMode, true}, nil
 	}
 	if !curable(r) {
 		return ConfComputeState{}, f.fail(gen.FnSystemGetConfComputeSettings, r)
 	}
-	o, r2 := sysCall(f, gen.FnSystemGetConfComputeState, 1, (*gen.Library).SystemGetConfComputeState, nil)
+	o, r2 := sysCall(f, gen.FnSystemGetConfComputeState, 1, (*gen.Library).SystemGetConfComputeState, gen.ConfComputeSystemState_t{})
 	if r2 != Success {
 		if r2 == ErrFunctionNotFound {
 			return ConfComputeState{}, f.fail(gen.FnSystemGetConfComputeSettings, r)
@@ -184,7 +184,7 @@ func (l *Library) HicVersion() ([]HicVersion, error) {
 	}
 	defer f.leave()
 	list, r := callList(f, fn, 0, 16, func(f *frame, n *uint32, list *gen.HwbcEntry_t) gen.Return_t {
-		return f.raw.SystemGetHicVersion(f.c, n, list)
+		return f.raw().SystemGetHicVersion(f.c, n, list)
 	})
 	if r != Success {
 		return nil, f.fail(fn, r)

@@ -16,9 +16,7 @@ func (d Device) Temperature(sensor TemperatureSensor) (int, error) {
 	return first(d, chainTemperature, 0,
 		step[int]{gen.FnDeviceGetTemperatureV, func(f *frame, place int) (int, Return) {
 			t, r := callInit(f, gen.FnDeviceGetTemperatureV, place, (*gen.Library).DeviceGetTemperatureV,
-				func(t *gen.Temperature_v1_t) {
-					t.Version, t.SensorType = gen.VersionTemperature_v1, gen.TemperatureSensors_t(sensor)
-				})
+				gen.Temperature_v1_t{Version: gen.VersionTemperature_v1, SensorType: gen.TemperatureSensors_t(sensor)})
 			return int(t.Temperature), r
 		}},
 		step[int]{gen.FnDeviceGetTemperature, func(f *frame, place int) (int, Return) {
@@ -26,7 +24,7 @@ func (d Device) Temperature(sensor TemperatureSensor) (int, error) {
 				return 0, ErrFunctionNotFound
 			}
 			t := scratch[uint32](f)
-			r := f.end(f.raw.DeviceGetTemperature(f.c, f.h, gen.TemperatureSensors_t(sensor), t))
+			r := f.end(f.raw().DeviceGetTemperature(f.c, f.h, gen.TemperatureSensors_t(sensor), t))
 			return int(int32(*t)), r
 		}})
 }
@@ -83,7 +81,7 @@ func (d Device) TemperatureLimit(t TemperatureThreshold) (int, error) {
 // Calls nvmlDeviceGetMarginTemperature (driver 570).
 func (d Device) MarginTemperature() (int, error) {
 	m, err := getInit(d, gen.FnDeviceGetMarginTemperature, (*gen.Library).DeviceGetMarginTemperature,
-		func(m *gen.MarginTemperature_v1_t) { m.Version = gen.VersionMarginTemperature_v1 })
+		gen.MarginTemperature_v1_t{Version: gen.VersionMarginTemperature_v1})
 	return int(m.MarginTemperature), err
 }
 

@@ -40,7 +40,7 @@ func (d Device) TopologyNearestGpus(level TopologyLevel) ([]Device, error) {
 	// A count that is too small is not answered with the right one, but with
 	// as many handles.
 	list, r := callList(f, fn, 0, 1024, func(f *frame, n *uint32, list *gen.Device_t) gen.Return_t {
-		return f.raw.DeviceGetTopologyNearestGpus(f.c, f.h, gen.GpuTopologyLevel_t(level), n, list)
+		return f.raw().DeviceGetTopologyNearestGpus(f.c, f.h, gen.GpuTopologyLevel_t(level), n, list)
 	})
 	if r != Success {
 		return nil, f.fail(fn, r)
@@ -138,7 +138,7 @@ func bitset(d Device, fn gen.Function, m func(f *frame, size uint32, set *gen.Ul
 // Calls nvmlDeviceGetCpuAffinity.
 func (d Device) CpuAffinity() ([]int, error) {
 	return bitset(d, gen.FnDeviceGetCpuAffinity, func(f *frame, size uint32, set *gen.Ulong) gen.Return_t {
-		return f.raw.DeviceGetCpuAffinity(f.c, f.h, size, set)
+		return f.raw().DeviceGetCpuAffinity(f.c, f.h, size, set)
 	})
 }
 
@@ -157,7 +157,7 @@ const (
 // Calls nvmlDeviceGetCpuAffinityWithinScope (driver 450).
 func (d Device) CpuAffinityWithinScope(s AffinityScope) ([]int, error) {
 	return bitset(d, gen.FnDeviceGetCpuAffinityWithinScope, func(f *frame, size uint32, set *gen.Ulong) gen.Return_t {
-		return f.raw.DeviceGetCpuAffinityWithinScope(f.c, f.h, size, set, gen.AffinityScope_t(s))
+		return f.raw().DeviceGetCpuAffinityWithinScope(f.c, f.h, size, set, gen.AffinityScope_t(s))
 	})
 }
 
@@ -166,7 +166,7 @@ func (d Device) CpuAffinityWithinScope(s AffinityScope) ([]int, error) {
 // Calls nvmlDeviceGetMemoryAffinity (driver 450).
 func (d Device) MemoryAffinity(s AffinityScope) ([]int, error) {
 	return bitset(d, gen.FnDeviceGetMemoryAffinity, func(f *frame, size uint32, set *gen.Ulong) gen.Return_t {
-		return f.raw.DeviceGetMemoryAffinity(f.c, f.h, size, set, gen.AffinityScope_t(s))
+		return f.raw().DeviceGetMemoryAffinity(f.c, f.h, size, set, gen.AffinityScope_t(s))
 	})
 }
 
@@ -189,7 +189,7 @@ func (l *Library) TopologyGpuSet(cpu uint32) ([]Device, error) {
 	}
 	defer f.leave()
 	list, r := callList(f, fn, 0, 1024, func(f *frame, n *uint32, list *gen.Device_t) gen.Return_t {
-		return f.raw.SystemGetTopologyGpuSet(f.c, cpu, n, list)
+		return f.raw().SystemGetTopologyGpuSet(f.c, cpu, n, list)
 	})
 	if r != Success {
 		return nil, f.fail(fn, r)

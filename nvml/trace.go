@@ -53,7 +53,7 @@ var callID atomic.Uint64
 // the library lacks the function.
 func (f *frame) begin(fn gen.Function, place int) bool {
 	t := f.lib.tracer
-	if !f.raw.Has(fn) {
+	if !f.raw().Has(fn) {
 		if t, ok := t.(LackTracer); ok {
 			c := f.calling(fn, place)
 			c.Return = ErrFunctionNotFound

@@ -20,9 +20,10 @@ func (d Device) UtilizationRates() (Utilization, error) {
 	return Utilization{u.Gpu, u.Memory}, err
 }
 
-func (d Device) engine(fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Device_t, *uint32, *uint32) gen.Return_t) (uint32, time.Duration, error) {
-	v, us, err := getPair(d, fn, m)
-	return v, time.Duration(us) * time.Microsecond, err
+// engine calls one of the four functions for engines, which take the same.
+func (d Device) engine(fn gen.Function) (percent uint32, period time.Duration, err error) {
+	percent, us, err := getPair(d, fn, (*gen.Library).DeviceGetEncoderUtilization)
+	return percent, time.Duration(us) * time.Microsecond, err
 }
 
 // EncoderUtilization returns the load of the video encoders in percent, and the
@@ -30,7 +31,7 @@ func (d Device) engine(fn gen.Function, m func(*gen.Library, *gen.Frame, gen.Dev
 //
 // Calls nvmlDeviceGetEncoderUtilization.
 func (d Device) EncoderUtilization() (percent uint32, period time.Duration, err error) {
-	return d.engine(gen.FnDeviceGetEncoderUtilization, (*gen.Library).DeviceGetEncoderUtilization)
+	return d.engine(gen.FnDeviceGetEncoderUtilization)
 }
 
 // DecoderUtilization returns the load of the video decoders in percent, and the
@@ -38,7 +39,7 @@ func (d Device) EncoderUtilization() (percent uint32, period time.Duration, err 
 //
 // Calls nvmlDeviceGetDecoderUtilization.
 func (d Device) DecoderUtilization() (percent uint32, period time.Duration, err error) {
-	return d.engine(gen.FnDeviceGetDecoderUtilization, (*gen.Library).DeviceGetDecoderUtilization)
+	return d.engine(gen.FnDeviceGetDecoderUtilization)
 }
 
 // JpgUtilization returns the load of the JPEG engines in percent, and the period
@@ -46,7 +47,7 @@ func (d Device) DecoderUtilization() (percent uint32, period time.Duration, err 
 //
 // Calls nvmlDeviceGetJpgUtilization (driver 535, Turing and later).
 func (d Device) JpgUtilization() (percent uint32, period time.Duration, err error) {
-	return d.engine(gen.FnDeviceGetJpgUtilization, (*gen.Library).DeviceGetJpgUtilization)
+	return d.engine(gen.FnDeviceGetJpgUtilization)
 }
 
 // OfaUtilization returns the load of the optical flow accelerator in percent,
@@ -54,7 +55,7 @@ func (d Device) JpgUtilization() (percent uint32, period time.Duration, err erro
 //
 // Calls nvmlDeviceGetOfaUtilization (driver 535, Turing and later).
 func (d Device) OfaUtilization() (percent uint32, period time.Duration, err error) {
-	return d.engine(gen.FnDeviceGetOfaUtilization, (*gen.Library).DeviceGetOfaUtilization)
+	return d.engine(gen.FnDeviceGetOfaUtilization)
 }
 
 // EncoderType is a kind of video.
@@ -95,7 +96,7 @@ func (d Device) EncoderStats() (SessionStats, error) {
 		return SessionStats{}, f.fail(fn, ErrFunctionNotFound)
 	}
 	f.words()
-	if r := f.end(f.raw.DeviceGetEncoderStats(f.c, f.h, &f.w[0], &f.w[1], &f.w[2])); r != Success {
+	if r := f.end(f.raw().DeviceGetEncoderStats(f.c, f.h, &f.w[0], &f.w[1], &f.w[2])); r != Success {
 		return SessionStats{}, f.fail(fn, r)
 	}
 	return SessionStats{f.w[0], f.w[1], time.Duration(f.w[2]) * time.Microsecond}, nil
@@ -124,7 +125,7 @@ type EncoderSession struct {
 // Calls nvmlDeviceGetEncoderSessions.
 func (d Device) EncoderSessions() ([]EncoderSession, error) {
 	list, err := getList(d, gen.FnDeviceGetEncoderSessions, 64, func(f *frame, n *uint32, list *gen.EncoderSessionInfo_t) gen.Return_t {
-		return f.raw.DeviceGetEncoderSessions(f.c, f.h, n, list)
+		return f.raw().DeviceGetEncoderSessions(f.c, f.h, n, list)
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ type FBCSession struct {
 // Calls nvmlDeviceGetFBCSessions (driver 410).
 func (d Device) FBCSessions() ([]FBCSession, error) {
 	list, err := getList(d, gen.FnDeviceGetFBCSessions, 64, func(f *frame, n *uint32, list *gen.FBCSessionInfo_t) gen.Return_t {
-		return f.raw.DeviceGetFBCSessions(f.c, f.h, n, list)
+		return f.raw().DeviceGetFBCSessions(f.c, f.h, n, list)
 	})
 	if err != nil {
 		return nil, err
@@ -208,7 +209,7 @@ func (d Device) Samples(t SamplingType, lastSeen uint64) ([]Sample, error) {
 	for room := 512; ; room *= 4 {
 		var r Return
 		list, r = callList(f, fn, 0, room, func(f *frame, n *uint32, list *gen.Sample_t) gen.Return_t {
-			return f.raw.DeviceGetSamples(f.c, f.h, gen.SamplingType_t(t), lastSeen, (*gen.ValueType_t)(&f.w[1]), n, list)
+			return f.raw().DeviceGetSamples(f.c, f.h, gen.SamplingType_t(t), lastSeen, (*gen.ValueType_t)(&f.w[1]), n, list)
 		})
 		if r == ErrNotFound {
 			return nil, nil

@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"time"
+	"unsafe"
 
 	"nvtop-lite/nvml/gen"
 )
@@ -46,7 +47,7 @@ type Vgpu struct {
 // Calls nvmlDeviceGetActiveVgpus.
 func (d Device) ActiveVgpus() ([]Vgpu, error) {
 	list, err := getList(d, gen.FnDeviceGetActiveVgpus, 64, func(f *frame, n *uint32, list *gen.VgpuInstance_t) gen.Return_t {
-		return f.raw.DeviceGetActiveVgpus(f.c, f.h, n, list)
+		return f.raw().DeviceGetActiveVgpus(f.c, f.h, n, list)
 	})
 	var out []Vgpu
 	for _, id := range list {
@@ -58,16 +59,25 @@ func (d Device) ActiveVgpus() ([]Vgpu, error) {
 // ID returns NVML's number of the virtual GPU, for use with package gen.
 func (v Vgpu) ID() gen.VgpuInstance_t { return v.id }
 
-// vgpuGet calls a function of a virtual GPU that fills one value.
-func vgpuGet[T any](v Vgpu, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.VgpuInstance_t, *T) gen.Return_t, init func(*T)) (T, error) {
-	return getInit(v.gpu, fn, func(l *gen.Library, f *gen.Frame, _ gen.Device_t, p *T) gen.Return_t { return m(l, f, v.id, p) }, init)
+// vgpuGet calls a function of a virtual GPU that fills one value, and begins with
+// p.
+func vgpuGet[T any](v Vgpu, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.VgpuInstance_t, *T) gen.Return_t, p T) (T, error) {
+	f, err := v.gpu.enter(fn)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	defer f.leave()
+	f.h = gen.Device_t(v.id)
+	r := f.ask(fn, 0, unsafe.Pointer(&p), unsafe.Sizeof(p), 1)
+	return p, f.fail(fn, r)
 }
 
 // vgpuText calls a function of a virtual GPU that fills a string.
 func vgpuText(v Vgpu, fn gen.Function, m func(*gen.Library, *gen.Frame, gen.VgpuInstance_t, *byte, uint32) gen.Return_t, size int) (string, error) {
-	return getText(v.gpu, fn, func(l *gen.Library, f *gen.Frame, _ gen.Device_t, p *byte, n uint32) gen.Return_t {
-		return m(l, f, v.id, p, n)
-	}, size)
+	return textOf(v.gpu, fn, size, func(f *frame, _ gen.Function, b []byte) gen.Return_t {
+		return m(f.raw(), f.c, v.id, &b[0], uint32(len(b)))
+	})
 }
 
 // UUID returns the identity of the virtual GPU.
@@ -101,14 +111,14 @@ func (v Vgpu) VmDriverVersion() (string, error) {
 //
 // Calls nvmlVgpuInstanceGetFbUsage.
 func (v Vgpu) FbUsage() (uint64, error) {
-	return vgpuGet(v, gen.FnVgpuInstanceGetFbUsage, (*gen.Library).VgpuInstanceGetFbUsage, nil)
+	return vgpuGet(v, gen.FnVgpuInstanceGetFbUsage, (*gen.Library).VgpuInstanceGetFbUsage, 0)
 }
 
 // Type returns the number of the virtual GPU's type.
 //
 // Calls nvmlVgpuInstanceGetType.
 func (v Vgpu) Type() (uint32, error) {
-	t, err := vgpuGet(v, gen.FnVgpuInstanceGetType, (*gen.Library).VgpuInstanceGetType, nil)
+	t, err := vgpuGet(v, gen.FnVgpuInstanceGetType, (*gen.Library).VgpuInstanceGetType, 0)
 	return uint32(t), err
 }
 
@@ -120,11 +130,11 @@ func (v Vgpu) TypeName() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return getText(v.gpu, gen.FnVgpuTypeGetName, func(l *gen.Library, f *gen.Frame, _ gen.Device_t, p *byte, n uint32) gen.Return_t {
+	return textOf(v.gpu, gen.FnVgpuTypeGetName, 64, func(f *frame, _ gen.Function, b []byte) gen.Return_t {
 		size := new(uint32)
-		*size = n
-		return l.VgpuTypeGetName(f, gen.VgpuTypeId_t(t), p, size)
-	}, 64)
+		*size = uint32(len(b))
+		return f.raw().VgpuTypeGetName(f.c, gen.VgpuTypeId_t(t), &b[0], size)
+	})
 }
 
 // PlacementId returns the place of the virtual GPU in the memory of the GPU.
@@ -132,7 +142,7 @@ func (v Vgpu) TypeName() (string, error) {
 // Calls nvmlVgpuInstanceGetPlacementId (driver 550).
 func (v Vgpu) PlacementId() (uint32, error) {
 	p, err := vgpuGet(v, gen.FnVgpuInstanceGetPlacementId, (*gen.Library).VgpuInstanceGetPlacementId,
-		func(p *gen.VgpuPlacementId_v1_t) { p.Version = gen.VersionVgpuPlacementId_v1 })
+		gen.VgpuPlacementId_v1_t{Version: gen.VersionVgpuPlacementId_v1})
 	return p.PlacementId, err
 }
 
@@ -158,7 +168,7 @@ func (v Vgpu) LicenseInfo() (VgpuLicense, error) {
 				return VgpuLicense{}, ErrFunctionNotFound
 			}
 			p := scratch[gen.VgpuLicenseInfo_t](f)
-			r := f.end(m(f.raw, f.c, v.id, p))
+			r := f.end(m(f.raw(), f.c, v.id, p))
 			l := VgpuLicense{Licensed: p.IsLicensed != 0}
 			if e := p.LicenseExpiry; e.Status == gen.NVML_GRID_LICENSE_EXPIRY_VALID {
 				l.Expiry = time.Date(int(e.Year), time.Month(e.Month), int(e.Day), int(e.Hour), int(e.Min), int(e.Sec), 0, time.UTC)
@@ -177,7 +187,7 @@ func (v Vgpu) LicenseInfo() (VgpuLicense, error) {
 				return VgpuLicense{}, ErrFunctionNotFound
 			}
 			p := scratch[uint32](f)
-			r := f.end(f.raw.VgpuInstanceGetLicenseStatus(f.c, v.id, p))
+			r := f.end(f.raw().VgpuInstanceGetLicenseStatus(f.c, v.id, p))
 			return VgpuLicense{Licensed: *p != 0}, r
 		}})
 }
@@ -202,7 +212,7 @@ func (d Device) VgpuUtilization(lastSeen uint64) ([]VgpuLoad, error) {
 	}
 	defer f.leave()
 	list, r := callList(f, fn, 0, 128, func(f *frame, n *uint32, list *gen.VgpuInstanceUtilizationSample_t) gen.Return_t {
-		return f.raw.DeviceGetVgpuUtilization(f.c, f.h, lastSeen, (*gen.ValueType_t)(&f.w[1]), n, list)
+		return f.raw().DeviceGetVgpuUtilization(f.c, f.h, lastSeen, (*gen.ValueType_t)(&f.w[1]), n, list)
 	})
 	if r = idle(r); r != Success {
 		return nil, f.fail(fn, r)
@@ -236,7 +246,7 @@ func (d Device) VgpuProcessUtilization(lastSeen uint64) ([]VgpuProcessLoad, erro
 	}
 	defer f.leave()
 	list, r := callList(f, fn, 0, 128, func(f *frame, n *uint32, list *gen.VgpuProcessUtilizationSample_t) gen.Return_t {
-		return f.raw.DeviceGetVgpuProcessUtilization(f.c, f.h, lastSeen, n, list)
+		return f.raw().DeviceGetVgpuProcessUtilization(f.c, f.h, lastSeen, n, list)
 	})
 	if r = idle(r); r != Success {
 		return nil, f.fail(fn, r)
@@ -275,7 +285,7 @@ func (d Device) GridLicensableFeatures() ([]LicensableFeature, error) {
 				return nil, ErrFunctionNotFound
 			}
 			p := scratch[gen.GridLicensableFeatures_t](f)
-			if r := f.end(m(f.raw, f.c, f.h, p)); r != Success {
+			if r := f.end(m(f.raw(), f.c, f.h, p)); r != Success {
 				return nil, r
 			}
 			list := []LicensableFeature{}

@@ -39,7 +39,7 @@ type nestedRecord struct {
 // emitGo returns the Go files of the package by name.
 func emitGo(m *Model) (map[string][]byte, error) {
 	e := &goEmitter{m: m, used: map[string]string{}, goName: map[*Record]string{}}
-	for _, n := range []string{"Resolver", "Library", "New", "Function", "Frame", "NewFrame", "NumFunctions", "Ulong"} {
+	for _, n := range []string{"Resolver", "Library", "Table", "New", "Function", "Frame", "NewFrame", "NumFunctions", "Ulong"} {
 		e.used[n] = "the call core"
 	}
 	out := map[string][]byte{}
@@ -358,7 +358,7 @@ func (e *goEmitter) methods() {
 	if e.needsUnsafe() {
 		e.printf("import \"unsafe\"\n\n")
 	}
-	seen := map[string]bool{"Has": true}
+	seen := map[string]bool{"Has": true, "Call": true}
 	for _, f := range e.m.Funcs {
 		method := strip(f.CName)
 		if seen[method] || !token.IsExported(method) {

@@ -13,7 +13,12 @@ type Resolver func(name string) uintptr
 
 // Library is a table of the C functions of one loaded NVML library. It is safe
 // for concurrent use.
-type Library struct {
+type Library Table
+
+// Table is a Library without the methods. A structure that holds a *Table makes
+// a program some 20 kB smaller than one that holds a *Library: Go describes the
+// types of what lies on the heap, with the names of all methods.
+type Table struct {
 	resolve Resolver
 	mu      sync.Mutex // held while a symbol is looked up
 	addr    [NumFunctions]atomic.Uintptr
@@ -24,7 +29,7 @@ const absent = ^uintptr(0)
 
 // New returns a table that takes its addresses from resolve.
 func New(resolve Resolver) *Library {
-	return &Library{resolve: resolve}
+	return (*Library)(&Table{resolve: resolve})
 }
 
 // Has tells whether the library has f; it looks it up if need be. Where C
@@ -75,6 +80,17 @@ type Frame struct {
 //
 //go:noinline
 func NewFrame() *Frame { return new(Frame) }
+
+// SetNumber makes v argument i, counted from 0, of a [Library.Call].
+func (f *Frame) SetNumber(i int, v uintptr) { f.args[i] = v }
+
+// SetAddress makes p argument i, counted from 0, of a [Library.Call].
+func (f *Frame) SetAddress(i int, p unsafe.Pointer) { f.pass(i, p) }
+
+// Call calls fn, which answers with a code, with the first n arguments that were
+// set in f. Nothing checks them: wherever the function is known beforehand, use
+// its method.
+func (l *Library) Call(f *Frame, fn Function, n int) Return_t { return l.call(f, fn, n) }
 
 // pass makes p argument i.
 func (f *Frame) pass(i int, p unsafe.Pointer) {
