@@ -328,9 +328,15 @@ func (e *goEmitter) functions() {
 		}
 	}
 	e.printf(")\n\n// NumFunctions is the number of C functions; they are numbered from 0.\nconst NumFunctions = %d\n\n", len(e.m.Funcs))
-	e.printf("var functionNames = [NumFunctions]string{\n")
+	e.printf("// functionNames has the C names, one behind the other.\nconst functionNames = \"\"")
 	for _, f := range e.m.Funcs {
-		e.printf("%q,\n", f.CName)
+		e.printf(" +\n%q", f.CName)
+	}
+	e.printf("\n\n// nameEnds says where the name of a function ends in functionNames. A string\n// for each would take 6 kB more.\nvar nameEnds = [NumFunctions]uint16{\n")
+	end := 0
+	for _, f := range e.m.Funcs {
+		end += len(f.CName)
+		e.printf("%s: %d,\n", fn(f), end)
 	}
 	e.printf("}\n\nvar firstDrivers = [NumFunctions]string{\n")
 	for _, f := range e.m.Funcs {

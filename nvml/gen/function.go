@@ -437,435 +437,868 @@ const (
 // NumFunctions is the number of C functions; they are numbered from 0.
 const NumFunctions = 428
 
-var functionNames = [NumFunctions]string{
-	"nvmlComputeInstanceDestroy",
-	"nvmlComputeInstanceGetInfo",
-	"nvmlComputeInstanceGetInfo_v2",
-	"nvmlDeviceClearAccountingPids",
-	"nvmlDeviceClearCpuAffinity",
-	"nvmlDeviceClearEccErrorCounts",
-	"nvmlDeviceClearFieldValues",
-	"nvmlDeviceCreateGpuInstance",
-	"nvmlDeviceCreateGpuInstanceWithPlacement",
-	"nvmlDeviceDiscoverGpus",
-	"nvmlDeviceFreezeNvLinkUtilizationCounter",
-	"nvmlDeviceGetAPIRestriction",
-	"nvmlDeviceGetAccountingBufferSize",
-	"nvmlDeviceGetAccountingMode",
-	"nvmlDeviceGetAccountingPids",
-	"nvmlDeviceGetAccountingStats",
-	"nvmlDeviceGetAccountingStats_v2",
-	"nvmlDeviceGetActiveVgpus",
-	"nvmlDeviceGetAdaptiveClockInfoStatus",
-	"nvmlDeviceGetAdaptiveTgpModeInfo_v1",
-	"nvmlDeviceGetAddressingMode",
-	"nvmlDeviceGetApplicationsClock",
-	"nvmlDeviceGetArchitecture",
-	"nvmlDeviceGetAttributes",
-	"nvmlDeviceGetAttributes_v2",
-	"nvmlDeviceGetAutoBoostedClocksEnabled",
-	"nvmlDeviceGetBAR1MemoryInfo",
-	"nvmlDeviceGetBBXTimeData_v1",
-	"nvmlDeviceGetBankRemapperStatus_v1",
-	"nvmlDeviceGetBoardId",
-	"nvmlDeviceGetBoardPartNumber",
-	"nvmlDeviceGetBrand",
-	"nvmlDeviceGetBridgeChipInfo",
-	"nvmlDeviceGetBusType",
-	"nvmlDeviceGetC2cModeInfoV",
-	"nvmlDeviceGetCapabilities",
-	"nvmlDeviceGetClkMonStatus",
-	"nvmlDeviceGetClock",
-	"nvmlDeviceGetClockInfo",
-	"nvmlDeviceGetClockOffsets",
-	"nvmlDeviceGetComputeInstanceId",
-	"nvmlDeviceGetComputeMode",
-	"nvmlDeviceGetComputeRunningProcesses",
-	"nvmlDeviceGetComputeRunningProcesses_v2",
-	"nvmlDeviceGetComputeRunningProcesses_v3",
-	"nvmlDeviceGetConfComputeGpuAttestationReport",
-	"nvmlDeviceGetConfComputeGpuCertificate",
-	"nvmlDeviceGetConfComputeMemSizeInfo",
-	"nvmlDeviceGetConfComputeProtectedMemoryUsage",
-	"nvmlDeviceGetCoolerInfo",
-	"nvmlDeviceGetCount",
-	"nvmlDeviceGetCount_v2",
-	"nvmlDeviceGetCpuAffinity",
-	"nvmlDeviceGetCpuAffinityWithinScope",
-	"nvmlDeviceGetCreatableVgpus",
-	"nvmlDeviceGetCudaComputeCapability",
-	"nvmlDeviceGetCurrPcieLinkGeneration",
-	"nvmlDeviceGetCurrPcieLinkWidth",
-	"nvmlDeviceGetCurrentClockFreqs",
-	"nvmlDeviceGetCurrentClocksEventReasons",
-	"nvmlDeviceGetCurrentClocksThrottleReasons",
-	"nvmlDeviceGetDecoderUtilization",
-	"nvmlDeviceGetDefaultApplicationsClock",
-	"nvmlDeviceGetDefaultEccMode",
-	"nvmlDeviceGetDetailedEccErrors",
-	"nvmlDeviceGetDeviceHandleFromMigDeviceHandle",
-	"nvmlDeviceGetDisplayActive",
-	"nvmlDeviceGetDisplayMode",
-	"nvmlDeviceGetDramEncryptionMode",
-	"nvmlDeviceGetDriverModel",
-	"nvmlDeviceGetDriverModel_v2",
-	"nvmlDeviceGetDynamicPstatesInfo",
-	"nvmlDeviceGetEccMode",
-	"nvmlDeviceGetEncoderCapacity",
-	"nvmlDeviceGetEncoderSessions",
-	"nvmlDeviceGetEncoderStats",
-	"nvmlDeviceGetEncoderUtilization",
-	"nvmlDeviceGetEnforcedPowerLimit",
-	"nvmlDeviceGetFBCSessions",
-	"nvmlDeviceGetFBCStats",
-	"nvmlDeviceGetFanControlPolicy_v2",
-	"nvmlDeviceGetFanSpeed",
-	"nvmlDeviceGetFanSpeedRPM",
-	"nvmlDeviceGetFanSpeed_v2",
-	"nvmlDeviceGetFieldValues",
-	"nvmlDeviceGetGpcClkMinMaxVfOffset",
-	"nvmlDeviceGetGpcClkVfOffset",
-	"nvmlDeviceGetGpuFabricInfo",
-	"nvmlDeviceGetGpuFabricInfoV",
-	"nvmlDeviceGetGpuFabricInfo_v4",
-	"nvmlDeviceGetGpuInstanceById",
-	"nvmlDeviceGetGpuInstanceId",
-	"nvmlDeviceGetGpuInstancePossiblePlacements",
-	"nvmlDeviceGetGpuInstancePossiblePlacements_v2",
-	"nvmlDeviceGetGpuInstanceProfileInfo",
-	"nvmlDeviceGetGpuInstanceProfileInfoByIdV",
-	"nvmlDeviceGetGpuInstanceProfileInfoV",
-	"nvmlDeviceGetGpuInstanceRemainingCapacity",
-	"nvmlDeviceGetGpuInstances",
-	"nvmlDeviceGetGpuMaxPcieLinkGeneration",
-	"nvmlDeviceGetGpuOperationMode",
-	"nvmlDeviceGetGraphicsRunningProcesses",
-	"nvmlDeviceGetGraphicsRunningProcesses_v2",
-	"nvmlDeviceGetGraphicsRunningProcesses_v3",
-	"nvmlDeviceGetGridLicensableFeatures",
-	"nvmlDeviceGetGridLicensableFeatures_v2",
-	"nvmlDeviceGetGridLicensableFeatures_v3",
-	"nvmlDeviceGetGridLicensableFeatures_v4",
-	"nvmlDeviceGetGspFirmwareMode",
-	"nvmlDeviceGetGspFirmwareVersion",
-	"nvmlDeviceGetHandleByIndex",
-	"nvmlDeviceGetHandleByIndex_v2",
-	"nvmlDeviceGetHandleByPciBusId",
-	"nvmlDeviceGetHandleByPciBusId_v2",
-	"nvmlDeviceGetHandleBySerial",
-	"nvmlDeviceGetHandleByUUID",
-	"nvmlDeviceGetHandleByUUIDV",
-	"nvmlDeviceGetHostVgpuMode",
-	"nvmlDeviceGetHostname_v1",
-	"nvmlDeviceGetIndex",
-	"nvmlDeviceGetInforomConfigurationChecksum",
-	"nvmlDeviceGetInforomImageVersion",
-	"nvmlDeviceGetInforomVersion",
-	"nvmlDeviceGetIrqNum",
-	"nvmlDeviceGetJpgUtilization",
-	"nvmlDeviceGetLastBBXFlushTime",
-	"nvmlDeviceGetMPSComputeRunningProcesses",
-	"nvmlDeviceGetMPSComputeRunningProcesses_v2",
-	"nvmlDeviceGetMPSComputeRunningProcesses_v3",
-	"nvmlDeviceGetMarginTemperature",
-	"nvmlDeviceGetMaxClockInfo",
-	"nvmlDeviceGetMaxCustomerBoostClock",
-	"nvmlDeviceGetMaxMigDeviceCount",
-	"nvmlDeviceGetMaxPcieLinkGeneration",
-	"nvmlDeviceGetMaxPcieLinkWidth",
-	"nvmlDeviceGetMemClkMinMaxVfOffset",
-	"nvmlDeviceGetMemClkVfOffset",
-	"nvmlDeviceGetMemoryAffinity",
-	"nvmlDeviceGetMemoryBusWidth",
-	"nvmlDeviceGetMemoryErrorCounter",
-	"nvmlDeviceGetMemoryInfo",
-	"nvmlDeviceGetMemoryInfo_v2",
-	"nvmlDeviceGetMemoryLimits_v1",
-	"nvmlDeviceGetMigDeviceHandleByIndex",
-	"nvmlDeviceGetMigMode",
-	"nvmlDeviceGetMinMaxClockOfPState",
-	"nvmlDeviceGetMinMaxFanSpeed",
-	"nvmlDeviceGetMinorNumber",
-	"nvmlDeviceGetModuleId",
-	"nvmlDeviceGetMultiGpuBoard",
-	"nvmlDeviceGetName",
-	"nvmlDeviceGetNumFans",
-	"nvmlDeviceGetNumGpuCores",
-	"nvmlDeviceGetNumaNodeId",
-	"nvmlDeviceGetNvLinkCapability",
-	"nvmlDeviceGetNvLinkErrorCounter",
-	"nvmlDeviceGetNvLinkInfo",
-	"nvmlDeviceGetNvLinkRemoteDeviceType",
-	"nvmlDeviceGetNvLinkRemotePciInfo",
-	"nvmlDeviceGetNvLinkRemotePciInfo_v2",
-	"nvmlDeviceGetNvLinkState",
-	"nvmlDeviceGetNvLinkTelemetrySamples_v1",
-	"nvmlDeviceGetNvLinkUtilizationControl",
-	"nvmlDeviceGetNvLinkUtilizationCounter",
-	"nvmlDeviceGetNvLinkVersion",
-	"nvmlDeviceGetNvlinkBwMode",
-	"nvmlDeviceGetNvlinkSupportedBwModes",
-	"nvmlDeviceGetOfaUtilization",
-	"nvmlDeviceGetP2PStatus",
-	"nvmlDeviceGetPciInfo",
-	"nvmlDeviceGetPciInfoExt",
-	"nvmlDeviceGetPciInfo_v2",
-	"nvmlDeviceGetPciInfo_v3",
-	"nvmlDeviceGetPcieLinkMaxSpeed",
-	"nvmlDeviceGetPcieReplayCounter",
-	"nvmlDeviceGetPcieSpeed",
-	"nvmlDeviceGetPcieThroughput",
-	"nvmlDeviceGetPdi",
-	"nvmlDeviceGetPerformanceModes",
-	"nvmlDeviceGetPerformanceState",
-	"nvmlDeviceGetPersistenceMode",
-	"nvmlDeviceGetPgpuMetadataString",
-	"nvmlDeviceGetPlatformInfo",
-	"nvmlDeviceGetPowerManagementDefaultLimit",
-	"nvmlDeviceGetPowerManagementLimit",
-	"nvmlDeviceGetPowerManagementLimitConstraints",
-	"nvmlDeviceGetPowerManagementMode",
-	"nvmlDeviceGetPowerMizerMode_v1",
-	"nvmlDeviceGetPowerSource",
-	"nvmlDeviceGetPowerState",
-	"nvmlDeviceGetPowerUsage",
-	"nvmlDeviceGetProcessUtilization",
-	"nvmlDeviceGetProcessesUtilizationInfo",
-	"nvmlDeviceGetRemappedRows",
-	"nvmlDeviceGetRemappedRows_v2",
-	"nvmlDeviceGetRepairStatus",
-	"nvmlDeviceGetRetiredPages",
-	"nvmlDeviceGetRetiredPagesPendingStatus",
-	"nvmlDeviceGetRetiredPages_v2",
-	"nvmlDeviceGetRowRemapperHistogram",
-	"nvmlDeviceGetRunningProcessDetailList",
-	"nvmlDeviceGetSamples",
-	"nvmlDeviceGetSerial",
-	"nvmlDeviceGetSramEccErrorStatus",
-	"nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts",
-	"nvmlDeviceGetSupportedClocksEventReasons",
-	"nvmlDeviceGetSupportedClocksThrottleReasons",
-	"nvmlDeviceGetSupportedEventTypes",
-	"nvmlDeviceGetSupportedGraphicsClocks",
-	"nvmlDeviceGetSupportedMemoryClocks",
-	"nvmlDeviceGetSupportedPerformanceStates",
-	"nvmlDeviceGetSupportedVgpus",
-	"nvmlDeviceGetTargetFanSpeed",
-	"nvmlDeviceGetTemperature",
-	"nvmlDeviceGetTemperatureThreshold",
-	"nvmlDeviceGetTemperatureV",
-	"nvmlDeviceGetThermalSettings",
-	"nvmlDeviceGetTopologyCommonAncestor",
-	"nvmlDeviceGetTopologyNearestGpus",
-	"nvmlDeviceGetTotalEccErrors",
-	"nvmlDeviceGetTotalEnergyConsumption",
-	"nvmlDeviceGetUUID",
-	"nvmlDeviceGetUnrepairableMemoryFlag_v1",
-	"nvmlDeviceGetUtilizationRates",
-	"nvmlDeviceGetVbiosVersion",
-	"nvmlDeviceGetVgpuCapabilities",
-	"nvmlDeviceGetVgpuHeterogeneousMode",
-	"nvmlDeviceGetVgpuInstancesUtilizationInfo",
-	"nvmlDeviceGetVgpuMetadata",
-	"nvmlDeviceGetVgpuProcessUtilization",
-	"nvmlDeviceGetVgpuProcessesUtilizationInfo",
-	"nvmlDeviceGetVgpuSchedulerCapabilities",
-	"nvmlDeviceGetVgpuSchedulerLog",
-	"nvmlDeviceGetVgpuSchedulerLog_v2",
-	"nvmlDeviceGetVgpuSchedulerState",
-	"nvmlDeviceGetVgpuSchedulerState_v2",
-	"nvmlDeviceGetVgpuTypeCreatablePlacements",
-	"nvmlDeviceGetVgpuTypeSupportedPlacements",
-	"nvmlDeviceGetVgpuUtilization",
-	"nvmlDeviceGetViolationStatus",
-	"nvmlDeviceGetVirtualizationMode",
-	"nvmlDeviceIsMigDeviceHandle",
-	"nvmlDeviceModifyDrainState",
-	"nvmlDeviceOnSameBoard",
-	"nvmlDevicePerfMetricsGetSamples_v1",
-	"nvmlDevicePowerSmoothingActivatePresetProfile",
-	"nvmlDevicePowerSmoothingSetState",
-	"nvmlDevicePowerSmoothingUpdatePresetProfileParam",
-	"nvmlDeviceQueryDrainState",
-	"nvmlDeviceReadPRMCounters_v1",
-	"nvmlDeviceReadWritePRM_v1",
-	"nvmlDeviceRegisterEvents",
-	"nvmlDeviceRemoveGpu",
-	"nvmlDeviceRemoveGpu_v2",
-	"nvmlDeviceResetApplicationsClocks",
-	"nvmlDeviceResetGpuLockedClocks",
-	"nvmlDeviceResetMemoryLockedClocks",
-	"nvmlDeviceResetNvLinkErrorCounters",
-	"nvmlDeviceResetNvLinkUtilizationCounter",
-	"nvmlDeviceSetAPIRestriction",
-	"nvmlDeviceSetAccountingMode",
-	"nvmlDeviceSetAdaptiveTgpMode_v1",
-	"nvmlDeviceSetApplicationsClocks",
-	"nvmlDeviceSetAutoBoostedClocksEnabled",
-	"nvmlDeviceSetClockOffsets",
-	"nvmlDeviceSetComputeMode",
-	"nvmlDeviceSetConfComputeUnprotectedMemSize",
-	"nvmlDeviceSetCpuAffinity",
-	"nvmlDeviceSetDefaultAutoBoostedClocksEnabled",
-	"nvmlDeviceSetDefaultFanSpeed_v2",
-	"nvmlDeviceSetDramEncryptionMode",
-	"nvmlDeviceSetDriverModel",
-	"nvmlDeviceSetEccMode",
-	"nvmlDeviceSetFanControlPolicy",
-	"nvmlDeviceSetFanSpeed_v2",
-	"nvmlDeviceSetGpcClkVfOffset",
-	"nvmlDeviceSetGpuLockedClocks",
-	"nvmlDeviceSetGpuOperationMode",
-	"nvmlDeviceSetHostname_v1",
-	"nvmlDeviceSetMemClkVfOffset",
-	"nvmlDeviceSetMemoryLimits_v1",
-	"nvmlDeviceSetMemoryLockedClocks",
-	"nvmlDeviceSetMigMode",
-	"nvmlDeviceSetNvLinkDeviceLowPowerThreshold",
-	"nvmlDeviceSetNvLinkUtilizationControl",
-	"nvmlDeviceSetNvlinkBwMode",
-	"nvmlDeviceSetNvlinkBwModeAsync_v1",
-	"nvmlDeviceSetPersistenceMode",
-	"nvmlDeviceSetPowerManagementLimit",
-	"nvmlDeviceSetPowerManagementLimit_v2",
-	"nvmlDeviceSetPowerMizerMode_v1",
-	"nvmlDeviceSetRusdSettings_v1",
-	"nvmlDeviceSetTemperatureThreshold",
-	"nvmlDeviceSetVgpuCapabilities",
-	"nvmlDeviceSetVgpuHeterogeneousMode",
-	"nvmlDeviceSetVgpuSchedulerState",
-	"nvmlDeviceSetVgpuSchedulerState_v2",
-	"nvmlDeviceSetVirtualizationMode",
-	"nvmlDeviceValidateInforom",
-	"nvmlDeviceVgpuForceGspUnload",
-	"nvmlDeviceWorkloadPowerProfileClearRequestedProfiles",
-	"nvmlDeviceWorkloadPowerProfileGetCurrentProfiles",
-	"nvmlDeviceWorkloadPowerProfileGetProfilesInfo",
-	"nvmlDeviceWorkloadPowerProfileSetRequestedProfiles",
-	"nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1",
-	"nvmlErrorString",
-	"nvmlEventSetCreate",
-	"nvmlEventSetFree",
-	"nvmlEventSetGetContextCount_v1",
-	"nvmlEventSetGetContextData_v1",
-	"nvmlEventSetGetContextInfo_v1",
-	"nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1",
-	"nvmlEventSetRegisterGpuOperationalEvents_v1",
-	"nvmlEventSetWait",
-	"nvmlEventSetWait_v2",
-	"nvmlEventSetWait_v3",
-	"nvmlGetExcludedDeviceCount",
-	"nvmlGetExcludedDeviceInfoByIndex",
-	"nvmlGetVgpuCompatibility",
-	"nvmlGetVgpuDriverCapabilities",
-	"nvmlGetVgpuVersion",
-	"nvmlGpmMetricsGet",
-	"nvmlGpmMigSampleGet",
-	"nvmlGpmQueryDeviceSupport",
-	"nvmlGpmQueryIfStreamingEnabled",
-	"nvmlGpmSampleAlloc",
-	"nvmlGpmSampleFree",
-	"nvmlGpmSampleGet",
-	"nvmlGpmSetStreamingEnabled",
-	"nvmlGpuInstanceCreateComputeInstance",
-	"nvmlGpuInstanceCreateComputeInstanceWithPlacement",
-	"nvmlGpuInstanceDestroy",
-	"nvmlGpuInstanceGetActiveVgpus",
-	"nvmlGpuInstanceGetComputeInstanceById",
-	"nvmlGpuInstanceGetComputeInstancePossiblePlacements",
-	"nvmlGpuInstanceGetComputeInstanceProfileInfo",
-	"nvmlGpuInstanceGetComputeInstanceProfileInfoV",
-	"nvmlGpuInstanceGetComputeInstanceRemainingCapacity",
-	"nvmlGpuInstanceGetComputeInstances",
-	"nvmlGpuInstanceGetCreatableVgpus",
-	"nvmlGpuInstanceGetInfo",
-	"nvmlGpuInstanceGetVgpuHeterogeneousMode",
-	"nvmlGpuInstanceGetVgpuSchedulerLog",
-	"nvmlGpuInstanceGetVgpuSchedulerLog_v2",
-	"nvmlGpuInstanceGetVgpuSchedulerState",
-	"nvmlGpuInstanceGetVgpuSchedulerState_v2",
-	"nvmlGpuInstanceGetVgpuTypeCreatablePlacements",
-	"nvmlGpuInstanceSetVgpuHeterogeneousMode",
-	"nvmlGpuInstanceSetVgpuSchedulerState",
-	"nvmlGpuInstanceSetVgpuSchedulerState_v2",
-	"nvmlInit",
-	"nvmlInitWithFlags",
-	"nvmlInit_v2",
-	"nvmlSetVgpuVersion",
-	"nvmlShutdown",
-	"nvmlSystemEventSetCreate",
-	"nvmlSystemEventSetFree",
-	"nvmlSystemEventSetWait",
-	"nvmlSystemGetCPER_v1",
-	"nvmlSystemGetConfComputeCapabilities",
-	"nvmlSystemGetConfComputeGpusReadyState",
-	"nvmlSystemGetConfComputeKeyRotationThresholdInfo",
-	"nvmlSystemGetConfComputeSettings",
-	"nvmlSystemGetConfComputeState",
-	"nvmlSystemGetCudaDriverVersion",
-	"nvmlSystemGetCudaDriverVersion_v2",
-	"nvmlSystemGetDriverBranch",
-	"nvmlSystemGetDriverVersion",
-	"nvmlSystemGetHicVersion",
-	"nvmlSystemGetNVMLVersion",
-	"nvmlSystemGetNvlinkBwMode",
-	"nvmlSystemGetProcessName",
-	"nvmlSystemGetTopologyGpuSet",
-	"nvmlSystemRegisterEvents",
-	"nvmlSystemSetConfComputeGpusReadyState",
-	"nvmlSystemSetConfComputeKeyRotationThresholdInfo",
-	"nvmlSystemSetNvlinkBwMode",
-	"nvmlUnitGetCount",
-	"nvmlUnitGetDevices",
-	"nvmlUnitGetFanSpeedInfo",
-	"nvmlUnitGetHandleByIndex",
-	"nvmlUnitGetLedState",
-	"nvmlUnitGetPsuInfo",
-	"nvmlUnitGetTemperature",
-	"nvmlUnitGetUnitInfo",
-	"nvmlUnitSetLedState",
-	"nvmlVgpuInstanceClearAccountingPids",
-	"nvmlVgpuInstanceGetAccountingMode",
-	"nvmlVgpuInstanceGetAccountingPids",
-	"nvmlVgpuInstanceGetAccountingStats",
-	"nvmlVgpuInstanceGetEccMode",
-	"nvmlVgpuInstanceGetEncoderCapacity",
-	"nvmlVgpuInstanceGetEncoderSessions",
-	"nvmlVgpuInstanceGetEncoderStats",
-	"nvmlVgpuInstanceGetFBCSessions",
-	"nvmlVgpuInstanceGetFBCStats",
-	"nvmlVgpuInstanceGetFbUsage",
-	"nvmlVgpuInstanceGetFrameRateLimit",
-	"nvmlVgpuInstanceGetGpuInstanceId",
-	"nvmlVgpuInstanceGetGpuPciId",
-	"nvmlVgpuInstanceGetLicenseInfo",
-	"nvmlVgpuInstanceGetLicenseInfo_v2",
-	"nvmlVgpuInstanceGetLicenseStatus",
-	"nvmlVgpuInstanceGetMdevUUID",
-	"nvmlVgpuInstanceGetMetadata",
-	"nvmlVgpuInstanceGetPlacementId",
-	"nvmlVgpuInstanceGetRuntimeStateSize",
-	"nvmlVgpuInstanceGetType",
-	"nvmlVgpuInstanceGetUUID",
-	"nvmlVgpuInstanceGetVmDriverVersion",
-	"nvmlVgpuInstanceGetVmID",
-	"nvmlVgpuInstanceSetEncoderCapacity",
-	"nvmlVgpuTypeGetBAR1Info",
-	"nvmlVgpuTypeGetCapabilities",
-	"nvmlVgpuTypeGetClass",
-	"nvmlVgpuTypeGetDeviceID",
-	"nvmlVgpuTypeGetFbReservation",
-	"nvmlVgpuTypeGetFrameRateLimit",
-	"nvmlVgpuTypeGetFramebufferSize",
-	"nvmlVgpuTypeGetGpuInstanceProfileId",
-	"nvmlVgpuTypeGetGspHeapSize",
-	"nvmlVgpuTypeGetLicense",
-	"nvmlVgpuTypeGetMaxInstances",
-	"nvmlVgpuTypeGetMaxInstancesPerGpuInstance",
-	"nvmlVgpuTypeGetMaxInstancesPerVm",
-	"nvmlVgpuTypeGetName",
-	"nvmlVgpuTypeGetNumDisplayHeads",
-	"nvmlVgpuTypeGetResolution",
+// functionNames has the C names, one behind the other.
+const functionNames = "" +
+	"nvmlComputeInstanceDestroy" +
+	"nvmlComputeInstanceGetInfo" +
+	"nvmlComputeInstanceGetInfo_v2" +
+	"nvmlDeviceClearAccountingPids" +
+	"nvmlDeviceClearCpuAffinity" +
+	"nvmlDeviceClearEccErrorCounts" +
+	"nvmlDeviceClearFieldValues" +
+	"nvmlDeviceCreateGpuInstance" +
+	"nvmlDeviceCreateGpuInstanceWithPlacement" +
+	"nvmlDeviceDiscoverGpus" +
+	"nvmlDeviceFreezeNvLinkUtilizationCounter" +
+	"nvmlDeviceGetAPIRestriction" +
+	"nvmlDeviceGetAccountingBufferSize" +
+	"nvmlDeviceGetAccountingMode" +
+	"nvmlDeviceGetAccountingPids" +
+	"nvmlDeviceGetAccountingStats" +
+	"nvmlDeviceGetAccountingStats_v2" +
+	"nvmlDeviceGetActiveVgpus" +
+	"nvmlDeviceGetAdaptiveClockInfoStatus" +
+	"nvmlDeviceGetAdaptiveTgpModeInfo_v1" +
+	"nvmlDeviceGetAddressingMode" +
+	"nvmlDeviceGetApplicationsClock" +
+	"nvmlDeviceGetArchitecture" +
+	"nvmlDeviceGetAttributes" +
+	"nvmlDeviceGetAttributes_v2" +
+	"nvmlDeviceGetAutoBoostedClocksEnabled" +
+	"nvmlDeviceGetBAR1MemoryInfo" +
+	"nvmlDeviceGetBBXTimeData_v1" +
+	"nvmlDeviceGetBankRemapperStatus_v1" +
+	"nvmlDeviceGetBoardId" +
+	"nvmlDeviceGetBoardPartNumber" +
+	"nvmlDeviceGetBrand" +
+	"nvmlDeviceGetBridgeChipInfo" +
+	"nvmlDeviceGetBusType" +
+	"nvmlDeviceGetC2cModeInfoV" +
+	"nvmlDeviceGetCapabilities" +
+	"nvmlDeviceGetClkMonStatus" +
+	"nvmlDeviceGetClock" +
+	"nvmlDeviceGetClockInfo" +
+	"nvmlDeviceGetClockOffsets" +
+	"nvmlDeviceGetComputeInstanceId" +
+	"nvmlDeviceGetComputeMode" +
+	"nvmlDeviceGetComputeRunningProcesses" +
+	"nvmlDeviceGetComputeRunningProcesses_v2" +
+	"nvmlDeviceGetComputeRunningProcesses_v3" +
+	"nvmlDeviceGetConfComputeGpuAttestationReport" +
+	"nvmlDeviceGetConfComputeGpuCertificate" +
+	"nvmlDeviceGetConfComputeMemSizeInfo" +
+	"nvmlDeviceGetConfComputeProtectedMemoryUsage" +
+	"nvmlDeviceGetCoolerInfo" +
+	"nvmlDeviceGetCount" +
+	"nvmlDeviceGetCount_v2" +
+	"nvmlDeviceGetCpuAffinity" +
+	"nvmlDeviceGetCpuAffinityWithinScope" +
+	"nvmlDeviceGetCreatableVgpus" +
+	"nvmlDeviceGetCudaComputeCapability" +
+	"nvmlDeviceGetCurrPcieLinkGeneration" +
+	"nvmlDeviceGetCurrPcieLinkWidth" +
+	"nvmlDeviceGetCurrentClockFreqs" +
+	"nvmlDeviceGetCurrentClocksEventReasons" +
+	"nvmlDeviceGetCurrentClocksThrottleReasons" +
+	"nvmlDeviceGetDecoderUtilization" +
+	"nvmlDeviceGetDefaultApplicationsClock" +
+	"nvmlDeviceGetDefaultEccMode" +
+	"nvmlDeviceGetDetailedEccErrors" +
+	"nvmlDeviceGetDeviceHandleFromMigDeviceHandle" +
+	"nvmlDeviceGetDisplayActive" +
+	"nvmlDeviceGetDisplayMode" +
+	"nvmlDeviceGetDramEncryptionMode" +
+	"nvmlDeviceGetDriverModel" +
+	"nvmlDeviceGetDriverModel_v2" +
+	"nvmlDeviceGetDynamicPstatesInfo" +
+	"nvmlDeviceGetEccMode" +
+	"nvmlDeviceGetEncoderCapacity" +
+	"nvmlDeviceGetEncoderSessions" +
+	"nvmlDeviceGetEncoderStats" +
+	"nvmlDeviceGetEncoderUtilization" +
+	"nvmlDeviceGetEnforcedPowerLimit" +
+	"nvmlDeviceGetFBCSessions" +
+	"nvmlDeviceGetFBCStats" +
+	"nvmlDeviceGetFanControlPolicy_v2" +
+	"nvmlDeviceGetFanSpeed" +
+	"nvmlDeviceGetFanSpeedRPM" +
+	"nvmlDeviceGetFanSpeed_v2" +
+	"nvmlDeviceGetFieldValues" +
+	"nvmlDeviceGetGpcClkMinMaxVfOffset" +
+	"nvmlDeviceGetGpcClkVfOffset" +
+	"nvmlDeviceGetGpuFabricInfo" +
+	"nvmlDeviceGetGpuFabricInfoV" +
+	"nvmlDeviceGetGpuFabricInfo_v4" +
+	"nvmlDeviceGetGpuInstanceById" +
+	"nvmlDeviceGetGpuInstanceId" +
+	"nvmlDeviceGetGpuInstancePossiblePlacements" +
+	"nvmlDeviceGetGpuInstancePossiblePlacements_v2" +
+	"nvmlDeviceGetGpuInstanceProfileInfo" +
+	"nvmlDeviceGetGpuInstanceProfileInfoByIdV" +
+	"nvmlDeviceGetGpuInstanceProfileInfoV" +
+	"nvmlDeviceGetGpuInstanceRemainingCapacity" +
+	"nvmlDeviceGetGpuInstances" +
+	"nvmlDeviceGetGpuMaxPcieLinkGeneration" +
+	"nvmlDeviceGetGpuOperationMode" +
+	"nvmlDeviceGetGraphicsRunningProcesses" +
+	"nvmlDeviceGetGraphicsRunningProcesses_v2" +
+	"nvmlDeviceGetGraphicsRunningProcesses_v3" +
+	"nvmlDeviceGetGridLicensableFeatures" +
+	"nvmlDeviceGetGridLicensableFeatures_v2" +
+	"nvmlDeviceGetGridLicensableFeatures_v3" +
+	"nvmlDeviceGetGridLicensableFeatures_v4" +
+	"nvmlDeviceGetGspFirmwareMode" +
+	"nvmlDeviceGetGspFirmwareVersion" +
+	"nvmlDeviceGetHandleByIndex" +
+	"nvmlDeviceGetHandleByIndex_v2" +
+	"nvmlDeviceGetHandleByPciBusId" +
+	"nvmlDeviceGetHandleByPciBusId_v2" +
+	"nvmlDeviceGetHandleBySerial" +
+	"nvmlDeviceGetHandleByUUID" +
+	"nvmlDeviceGetHandleByUUIDV" +
+	"nvmlDeviceGetHostVgpuMode" +
+	"nvmlDeviceGetHostname_v1" +
+	"nvmlDeviceGetIndex" +
+	"nvmlDeviceGetInforomConfigurationChecksum" +
+	"nvmlDeviceGetInforomImageVersion" +
+	"nvmlDeviceGetInforomVersion" +
+	"nvmlDeviceGetIrqNum" +
+	"nvmlDeviceGetJpgUtilization" +
+	"nvmlDeviceGetLastBBXFlushTime" +
+	"nvmlDeviceGetMPSComputeRunningProcesses" +
+	"nvmlDeviceGetMPSComputeRunningProcesses_v2" +
+	"nvmlDeviceGetMPSComputeRunningProcesses_v3" +
+	"nvmlDeviceGetMarginTemperature" +
+	"nvmlDeviceGetMaxClockInfo" +
+	"nvmlDeviceGetMaxCustomerBoostClock" +
+	"nvmlDeviceGetMaxMigDeviceCount" +
+	"nvmlDeviceGetMaxPcieLinkGeneration" +
+	"nvmlDeviceGetMaxPcieLinkWidth" +
+	"nvmlDeviceGetMemClkMinMaxVfOffset" +
+	"nvmlDeviceGetMemClkVfOffset" +
+	"nvmlDeviceGetMemoryAffinity" +
+	"nvmlDeviceGetMemoryBusWidth" +
+	"nvmlDeviceGetMemoryErrorCounter" +
+	"nvmlDeviceGetMemoryInfo" +
+	"nvmlDeviceGetMemoryInfo_v2" +
+	"nvmlDeviceGetMemoryLimits_v1" +
+	"nvmlDeviceGetMigDeviceHandleByIndex" +
+	"nvmlDeviceGetMigMode" +
+	"nvmlDeviceGetMinMaxClockOfPState" +
+	"nvmlDeviceGetMinMaxFanSpeed" +
+	"nvmlDeviceGetMinorNumber" +
+	"nvmlDeviceGetModuleId" +
+	"nvmlDeviceGetMultiGpuBoard" +
+	"nvmlDeviceGetName" +
+	"nvmlDeviceGetNumFans" +
+	"nvmlDeviceGetNumGpuCores" +
+	"nvmlDeviceGetNumaNodeId" +
+	"nvmlDeviceGetNvLinkCapability" +
+	"nvmlDeviceGetNvLinkErrorCounter" +
+	"nvmlDeviceGetNvLinkInfo" +
+	"nvmlDeviceGetNvLinkRemoteDeviceType" +
+	"nvmlDeviceGetNvLinkRemotePciInfo" +
+	"nvmlDeviceGetNvLinkRemotePciInfo_v2" +
+	"nvmlDeviceGetNvLinkState" +
+	"nvmlDeviceGetNvLinkTelemetrySamples_v1" +
+	"nvmlDeviceGetNvLinkUtilizationControl" +
+	"nvmlDeviceGetNvLinkUtilizationCounter" +
+	"nvmlDeviceGetNvLinkVersion" +
+	"nvmlDeviceGetNvlinkBwMode" +
+	"nvmlDeviceGetNvlinkSupportedBwModes" +
+	"nvmlDeviceGetOfaUtilization" +
+	"nvmlDeviceGetP2PStatus" +
+	"nvmlDeviceGetPciInfo" +
+	"nvmlDeviceGetPciInfoExt" +
+	"nvmlDeviceGetPciInfo_v2" +
+	"nvmlDeviceGetPciInfo_v3" +
+	"nvmlDeviceGetPcieLinkMaxSpeed" +
+	"nvmlDeviceGetPcieReplayCounter" +
+	"nvmlDeviceGetPcieSpeed" +
+	"nvmlDeviceGetPcieThroughput" +
+	"nvmlDeviceGetPdi" +
+	"nvmlDeviceGetPerformanceModes" +
+	"nvmlDeviceGetPerformanceState" +
+	"nvmlDeviceGetPersistenceMode" +
+	"nvmlDeviceGetPgpuMetadataString" +
+	"nvmlDeviceGetPlatformInfo" +
+	"nvmlDeviceGetPowerManagementDefaultLimit" +
+	"nvmlDeviceGetPowerManagementLimit" +
+	"nvmlDeviceGetPowerManagementLimitConstraints" +
+	"nvmlDeviceGetPowerManagementMode" +
+	"nvmlDeviceGetPowerMizerMode_v1" +
+	"nvmlDeviceGetPowerSource" +
+	"nvmlDeviceGetPowerState" +
+	"nvmlDeviceGetPowerUsage" +
+	"nvmlDeviceGetProcessUtilization" +
+	"nvmlDeviceGetProcessesUtilizationInfo" +
+	"nvmlDeviceGetRemappedRows" +
+	"nvmlDeviceGetRemappedRows_v2" +
+	"nvmlDeviceGetRepairStatus" +
+	"nvmlDeviceGetRetiredPages" +
+	"nvmlDeviceGetRetiredPagesPendingStatus" +
+	"nvmlDeviceGetRetiredPages_v2" +
+	"nvmlDeviceGetRowRemapperHistogram" +
+	"nvmlDeviceGetRunningProcessDetailList" +
+	"nvmlDeviceGetSamples" +
+	"nvmlDeviceGetSerial" +
+	"nvmlDeviceGetSramEccErrorStatus" +
+	"nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts" +
+	"nvmlDeviceGetSupportedClocksEventReasons" +
+	"nvmlDeviceGetSupportedClocksThrottleReasons" +
+	"nvmlDeviceGetSupportedEventTypes" +
+	"nvmlDeviceGetSupportedGraphicsClocks" +
+	"nvmlDeviceGetSupportedMemoryClocks" +
+	"nvmlDeviceGetSupportedPerformanceStates" +
+	"nvmlDeviceGetSupportedVgpus" +
+	"nvmlDeviceGetTargetFanSpeed" +
+	"nvmlDeviceGetTemperature" +
+	"nvmlDeviceGetTemperatureThreshold" +
+	"nvmlDeviceGetTemperatureV" +
+	"nvmlDeviceGetThermalSettings" +
+	"nvmlDeviceGetTopologyCommonAncestor" +
+	"nvmlDeviceGetTopologyNearestGpus" +
+	"nvmlDeviceGetTotalEccErrors" +
+	"nvmlDeviceGetTotalEnergyConsumption" +
+	"nvmlDeviceGetUUID" +
+	"nvmlDeviceGetUnrepairableMemoryFlag_v1" +
+	"nvmlDeviceGetUtilizationRates" +
+	"nvmlDeviceGetVbiosVersion" +
+	"nvmlDeviceGetVgpuCapabilities" +
+	"nvmlDeviceGetVgpuHeterogeneousMode" +
+	"nvmlDeviceGetVgpuInstancesUtilizationInfo" +
+	"nvmlDeviceGetVgpuMetadata" +
+	"nvmlDeviceGetVgpuProcessUtilization" +
+	"nvmlDeviceGetVgpuProcessesUtilizationInfo" +
+	"nvmlDeviceGetVgpuSchedulerCapabilities" +
+	"nvmlDeviceGetVgpuSchedulerLog" +
+	"nvmlDeviceGetVgpuSchedulerLog_v2" +
+	"nvmlDeviceGetVgpuSchedulerState" +
+	"nvmlDeviceGetVgpuSchedulerState_v2" +
+	"nvmlDeviceGetVgpuTypeCreatablePlacements" +
+	"nvmlDeviceGetVgpuTypeSupportedPlacements" +
+	"nvmlDeviceGetVgpuUtilization" +
+	"nvmlDeviceGetViolationStatus" +
+	"nvmlDeviceGetVirtualizationMode" +
+	"nvmlDeviceIsMigDeviceHandle" +
+	"nvmlDeviceModifyDrainState" +
+	"nvmlDeviceOnSameBoard" +
+	"nvmlDevicePerfMetricsGetSamples_v1" +
+	"nvmlDevicePowerSmoothingActivatePresetProfile" +
+	"nvmlDevicePowerSmoothingSetState" +
+	"nvmlDevicePowerSmoothingUpdatePresetProfileParam" +
+	"nvmlDeviceQueryDrainState" +
+	"nvmlDeviceReadPRMCounters_v1" +
+	"nvmlDeviceReadWritePRM_v1" +
+	"nvmlDeviceRegisterEvents" +
+	"nvmlDeviceRemoveGpu" +
+	"nvmlDeviceRemoveGpu_v2" +
+	"nvmlDeviceResetApplicationsClocks" +
+	"nvmlDeviceResetGpuLockedClocks" +
+	"nvmlDeviceResetMemoryLockedClocks" +
+	"nvmlDeviceResetNvLinkErrorCounters" +
+	"nvmlDeviceResetNvLinkUtilizationCounter" +
+	"nvmlDeviceSetAPIRestriction" +
+	"nvmlDeviceSetAccountingMode" +
+	"nvmlDeviceSetAdaptiveTgpMode_v1" +
+	"nvmlDeviceSetApplicationsClocks" +
+	"nvmlDeviceSetAutoBoostedClocksEnabled" +
+	"nvmlDeviceSetClockOffsets" +
+	"nvmlDeviceSetComputeMode" +
+	"nvmlDeviceSetConfComputeUnprotectedMemSize" +
+	"nvmlDeviceSetCpuAffinity" +
+	"nvmlDeviceSetDefaultAutoBoostedClocksEnabled" +
+	"nvmlDeviceSetDefaultFanSpeed_v2" +
+	"nvmlDeviceSetDramEncryptionMode" +
+	"nvmlDeviceSetDriverModel" +
+	"nvmlDeviceSetEccMode" +
+	"nvmlDeviceSetFanControlPolicy" +
+	"nvmlDeviceSetFanSpeed_v2" +
+	"nvmlDeviceSetGpcClkVfOffset" +
+	"nvmlDeviceSetGpuLockedClocks" +
+	"nvmlDeviceSetGpuOperationMode" +
+	"nvmlDeviceSetHostname_v1" +
+	"nvmlDeviceSetMemClkVfOffset" +
+	"nvmlDeviceSetMemoryLimits_v1" +
+	"nvmlDeviceSetMemoryLockedClocks" +
+	"nvmlDeviceSetMigMode" +
+	"nvmlDeviceSetNvLinkDeviceLowPowerThreshold" +
+	"nvmlDeviceSetNvLinkUtilizationControl" +
+	"nvmlDeviceSetNvlinkBwMode" +
+	"nvmlDeviceSetNvlinkBwModeAsync_v1" +
+	"nvmlDeviceSetPersistenceMode" +
+	"nvmlDeviceSetPowerManagementLimit" +
+	"nvmlDeviceSetPowerManagementLimit_v2" +
+	"nvmlDeviceSetPowerMizerMode_v1" +
+	"nvmlDeviceSetRusdSettings_v1" +
+	"nvmlDeviceSetTemperatureThreshold" +
+	"nvmlDeviceSetVgpuCapabilities" +
+	"nvmlDeviceSetVgpuHeterogeneousMode" +
+	"nvmlDeviceSetVgpuSchedulerState" +
+	"nvmlDeviceSetVgpuSchedulerState_v2" +
+	"nvmlDeviceSetVirtualizationMode" +
+	"nvmlDeviceValidateInforom" +
+	"nvmlDeviceVgpuForceGspUnload" +
+	"nvmlDeviceWorkloadPowerProfileClearRequestedProfiles" +
+	"nvmlDeviceWorkloadPowerProfileGetCurrentProfiles" +
+	"nvmlDeviceWorkloadPowerProfileGetProfilesInfo" +
+	"nvmlDeviceWorkloadPowerProfileSetRequestedProfiles" +
+	"nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1" +
+	"nvmlErrorString" +
+	"nvmlEventSetCreate" +
+	"nvmlEventSetFree" +
+	"nvmlEventSetGetContextCount_v1" +
+	"nvmlEventSetGetContextData_v1" +
+	"nvmlEventSetGetContextInfo_v1" +
+	"nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1" +
+	"nvmlEventSetRegisterGpuOperationalEvents_v1" +
+	"nvmlEventSetWait" +
+	"nvmlEventSetWait_v2" +
+	"nvmlEventSetWait_v3" +
+	"nvmlGetExcludedDeviceCount" +
+	"nvmlGetExcludedDeviceInfoByIndex" +
+	"nvmlGetVgpuCompatibility" +
+	"nvmlGetVgpuDriverCapabilities" +
+	"nvmlGetVgpuVersion" +
+	"nvmlGpmMetricsGet" +
+	"nvmlGpmMigSampleGet" +
+	"nvmlGpmQueryDeviceSupport" +
+	"nvmlGpmQueryIfStreamingEnabled" +
+	"nvmlGpmSampleAlloc" +
+	"nvmlGpmSampleFree" +
+	"nvmlGpmSampleGet" +
+	"nvmlGpmSetStreamingEnabled" +
+	"nvmlGpuInstanceCreateComputeInstance" +
+	"nvmlGpuInstanceCreateComputeInstanceWithPlacement" +
+	"nvmlGpuInstanceDestroy" +
+	"nvmlGpuInstanceGetActiveVgpus" +
+	"nvmlGpuInstanceGetComputeInstanceById" +
+	"nvmlGpuInstanceGetComputeInstancePossiblePlacements" +
+	"nvmlGpuInstanceGetComputeInstanceProfileInfo" +
+	"nvmlGpuInstanceGetComputeInstanceProfileInfoV" +
+	"nvmlGpuInstanceGetComputeInstanceRemainingCapacity" +
+	"nvmlGpuInstanceGetComputeInstances" +
+	"nvmlGpuInstanceGetCreatableVgpus" +
+	"nvmlGpuInstanceGetInfo" +
+	"nvmlGpuInstanceGetVgpuHeterogeneousMode" +
+	"nvmlGpuInstanceGetVgpuSchedulerLog" +
+	"nvmlGpuInstanceGetVgpuSchedulerLog_v2" +
+	"nvmlGpuInstanceGetVgpuSchedulerState" +
+	"nvmlGpuInstanceGetVgpuSchedulerState_v2" +
+	"nvmlGpuInstanceGetVgpuTypeCreatablePlacements" +
+	"nvmlGpuInstanceSetVgpuHeterogeneousMode" +
+	"nvmlGpuInstanceSetVgpuSchedulerState" +
+	"nvmlGpuInstanceSetVgpuSchedulerState_v2" +
+	"nvmlInit" +
+	"nvmlInitWithFlags" +
+	"nvmlInit_v2" +
+	"nvmlSetVgpuVersion" +
+	"nvmlShutdown" +
+	"nvmlSystemEventSetCreate" +
+	"nvmlSystemEventSetFree" +
+	"nvmlSystemEventSetWait" +
+	"nvmlSystemGetCPER_v1" +
+	"nvmlSystemGetConfComputeCapabilities" +
+	"nvmlSystemGetConfComputeGpusReadyState" +
+	"nvmlSystemGetConfComputeKeyRotationThresholdInfo" +
+	"nvmlSystemGetConfComputeSettings" +
+	"nvmlSystemGetConfComputeState" +
+	"nvmlSystemGetCudaDriverVersion" +
+	"nvmlSystemGetCudaDriverVersion_v2" +
+	"nvmlSystemGetDriverBranch" +
+	"nvmlSystemGetDriverVersion" +
+	"nvmlSystemGetHicVersion" +
+	"nvmlSystemGetNVMLVersion" +
+	"nvmlSystemGetNvlinkBwMode" +
+	"nvmlSystemGetProcessName" +
+	"nvmlSystemGetTopologyGpuSet" +
+	"nvmlSystemRegisterEvents" +
+	"nvmlSystemSetConfComputeGpusReadyState" +
+	"nvmlSystemSetConfComputeKeyRotationThresholdInfo" +
+	"nvmlSystemSetNvlinkBwMode" +
+	"nvmlUnitGetCount" +
+	"nvmlUnitGetDevices" +
+	"nvmlUnitGetFanSpeedInfo" +
+	"nvmlUnitGetHandleByIndex" +
+	"nvmlUnitGetLedState" +
+	"nvmlUnitGetPsuInfo" +
+	"nvmlUnitGetTemperature" +
+	"nvmlUnitGetUnitInfo" +
+	"nvmlUnitSetLedState" +
+	"nvmlVgpuInstanceClearAccountingPids" +
+	"nvmlVgpuInstanceGetAccountingMode" +
+	"nvmlVgpuInstanceGetAccountingPids" +
+	"nvmlVgpuInstanceGetAccountingStats" +
+	"nvmlVgpuInstanceGetEccMode" +
+	"nvmlVgpuInstanceGetEncoderCapacity" +
+	"nvmlVgpuInstanceGetEncoderSessions" +
+	"nvmlVgpuInstanceGetEncoderStats" +
+	"nvmlVgpuInstanceGetFBCSessions" +
+	"nvmlVgpuInstanceGetFBCStats" +
+	"nvmlVgpuInstanceGetFbUsage" +
+	"nvmlVgpuInstanceGetFrameRateLimit" +
+	"nvmlVgpuInstanceGetGpuInstanceId" +
+	"nvmlVgpuInstanceGetGpuPciId" +
+	"nvmlVgpuInstanceGetLicenseInfo" +
+	"nvmlVgpuInstanceGetLicenseInfo_v2" +
+	"nvmlVgpuInstanceGetLicenseStatus" +
+	"nvmlVgpuInstanceGetMdevUUID" +
+	"nvmlVgpuInstanceGetMetadata" +
+	"nvmlVgpuInstanceGetPlacementId" +
+	"nvmlVgpuInstanceGetRuntimeStateSize" +
+	"nvmlVgpuInstanceGetType" +
+	"nvmlVgpuInstanceGetUUID" +
+	"nvmlVgpuInstanceGetVmDriverVersion" +
+	"nvmlVgpuInstanceGetVmID" +
+	"nvmlVgpuInstanceSetEncoderCapacity" +
+	"nvmlVgpuTypeGetBAR1Info" +
+	"nvmlVgpuTypeGetCapabilities" +
+	"nvmlVgpuTypeGetClass" +
+	"nvmlVgpuTypeGetDeviceID" +
+	"nvmlVgpuTypeGetFbReservation" +
+	"nvmlVgpuTypeGetFrameRateLimit" +
+	"nvmlVgpuTypeGetFramebufferSize" +
+	"nvmlVgpuTypeGetGpuInstanceProfileId" +
+	"nvmlVgpuTypeGetGspHeapSize" +
+	"nvmlVgpuTypeGetLicense" +
+	"nvmlVgpuTypeGetMaxInstances" +
+	"nvmlVgpuTypeGetMaxInstancesPerGpuInstance" +
+	"nvmlVgpuTypeGetMaxInstancesPerVm" +
+	"nvmlVgpuTypeGetName" +
+	"nvmlVgpuTypeGetNumDisplayHeads" +
+	"nvmlVgpuTypeGetResolution"
+
+// nameEnds says where the name of a function ends in functionNames. A string
+// for each would take 6 kB more.
+var nameEnds = [NumFunctions]uint16{
+	FnComputeInstanceDestroy:                            26,
+	FnComputeInstanceGetInfo:                            52,
+	FnComputeInstanceGetInfo_v2:                         81,
+	FnDeviceClearAccountingPids:                         110,
+	FnDeviceClearCpuAffinity:                            136,
+	FnDeviceClearEccErrorCounts:                         165,
+	FnDeviceClearFieldValues:                            191,
+	FnDeviceCreateGpuInstance:                           218,
+	FnDeviceCreateGpuInstanceWithPlacement:              258,
+	FnDeviceDiscoverGpus:                                280,
+	FnDeviceFreezeNvLinkUtilizationCounter:              320,
+	FnDeviceGetAPIRestriction:                           347,
+	FnDeviceGetAccountingBufferSize:                     380,
+	FnDeviceGetAccountingMode:                           407,
+	FnDeviceGetAccountingPids:                           434,
+	FnDeviceGetAccountingStats:                          462,
+	FnDeviceGetAccountingStats_v2:                       493,
+	FnDeviceGetActiveVgpus:                              517,
+	FnDeviceGetAdaptiveClockInfoStatus:                  553,
+	FnDeviceGetAdaptiveTgpModeInfo_v1:                   588,
+	FnDeviceGetAddressingMode:                           615,
+	FnDeviceGetApplicationsClock:                        645,
+	FnDeviceGetArchitecture:                             670,
+	FnDeviceGetAttributes:                               693,
+	FnDeviceGetAttributes_v2:                            719,
+	FnDeviceGetAutoBoostedClocksEnabled:                 756,
+	FnDeviceGetBAR1MemoryInfo:                           783,
+	FnDeviceGetBBXTimeData_v1:                           810,
+	FnDeviceGetBankRemapperStatus_v1:                    844,
+	FnDeviceGetBoardId:                                  864,
+	FnDeviceGetBoardPartNumber:                          892,
+	FnDeviceGetBrand:                                    910,
+	FnDeviceGetBridgeChipInfo:                           937,
+	FnDeviceGetBusType:                                  957,
+	FnDeviceGetC2cModeInfoV:                             982,
+	FnDeviceGetCapabilities:                             1007,
+	FnDeviceGetClkMonStatus:                             1032,
+	FnDeviceGetClock:                                    1050,
+	FnDeviceGetClockInfo:                                1072,
+	FnDeviceGetClockOffsets:                             1097,
+	FnDeviceGetComputeInstanceId:                        1127,
+	FnDeviceGetComputeMode:                              1151,
+	FnDeviceGetComputeRunningProcesses:                  1187,
+	FnDeviceGetComputeRunningProcesses_v2:               1226,
+	FnDeviceGetComputeRunningProcesses_v3:               1265,
+	FnDeviceGetConfComputeGpuAttestationReport:          1309,
+	FnDeviceGetConfComputeGpuCertificate:                1347,
+	FnDeviceGetConfComputeMemSizeInfo:                   1382,
+	FnDeviceGetConfComputeProtectedMemoryUsage:          1426,
+	FnDeviceGetCoolerInfo:                               1449,
+	FnDeviceGetCount:                                    1467,
+	FnDeviceGetCount_v2:                                 1488,
+	FnDeviceGetCpuAffinity:                              1512,
+	FnDeviceGetCpuAffinityWithinScope:                   1547,
+	FnDeviceGetCreatableVgpus:                           1574,
+	FnDeviceGetCudaComputeCapability:                    1608,
+	FnDeviceGetCurrPcieLinkGeneration:                   1643,
+	FnDeviceGetCurrPcieLinkWidth:                        1673,
+	FnDeviceGetCurrentClockFreqs:                        1703,
+	FnDeviceGetCurrentClocksEventReasons:                1741,
+	FnDeviceGetCurrentClocksThrottleReasons:             1782,
+	FnDeviceGetDecoderUtilization:                       1813,
+	FnDeviceGetDefaultApplicationsClock:                 1850,
+	FnDeviceGetDefaultEccMode:                           1877,
+	FnDeviceGetDetailedEccErrors:                        1907,
+	FnDeviceGetDeviceHandleFromMigDeviceHandle:          1951,
+	FnDeviceGetDisplayActive:                            1977,
+	FnDeviceGetDisplayMode:                              2001,
+	FnDeviceGetDramEncryptionMode:                       2032,
+	FnDeviceGetDriverModel:                              2056,
+	FnDeviceGetDriverModel_v2:                           2083,
+	FnDeviceGetDynamicPstatesInfo:                       2114,
+	FnDeviceGetEccMode:                                  2134,
+	FnDeviceGetEncoderCapacity:                          2162,
+	FnDeviceGetEncoderSessions:                          2190,
+	FnDeviceGetEncoderStats:                             2215,
+	FnDeviceGetEncoderUtilization:                       2246,
+	FnDeviceGetEnforcedPowerLimit:                       2277,
+	FnDeviceGetFBCSessions:                              2301,
+	FnDeviceGetFBCStats:                                 2322,
+	FnDeviceGetFanControlPolicy_v2:                      2354,
+	FnDeviceGetFanSpeed:                                 2375,
+	FnDeviceGetFanSpeedRPM:                              2399,
+	FnDeviceGetFanSpeed_v2:                              2423,
+	FnDeviceGetFieldValues:                              2447,
+	FnDeviceGetGpcClkMinMaxVfOffset:                     2480,
+	FnDeviceGetGpcClkVfOffset:                           2507,
+	FnDeviceGetGpuFabricInfo:                            2533,
+	FnDeviceGetGpuFabricInfoV:                           2560,
+	FnDeviceGetGpuFabricInfo_v4:                         2589,
+	FnDeviceGetGpuInstanceById:                          2617,
+	FnDeviceGetGpuInstanceId:                            2643,
+	FnDeviceGetGpuInstancePossiblePlacements:            2685,
+	FnDeviceGetGpuInstancePossiblePlacements_v2:         2730,
+	FnDeviceGetGpuInstanceProfileInfo:                   2765,
+	FnDeviceGetGpuInstanceProfileInfoByIdV:              2805,
+	FnDeviceGetGpuInstanceProfileInfoV:                  2841,
+	FnDeviceGetGpuInstanceRemainingCapacity:             2882,
+	FnDeviceGetGpuInstances:                             2907,
+	FnDeviceGetGpuMaxPcieLinkGeneration:                 2944,
+	FnDeviceGetGpuOperationMode:                         2973,
+	FnDeviceGetGraphicsRunningProcesses:                 3010,
+	FnDeviceGetGraphicsRunningProcesses_v2:              3050,
+	FnDeviceGetGraphicsRunningProcesses_v3:              3090,
+	FnDeviceGetGridLicensableFeatures:                   3125,
+	FnDeviceGetGridLicensableFeatures_v2:                3163,
+	FnDeviceGetGridLicensableFeatures_v3:                3201,
+	FnDeviceGetGridLicensableFeatures_v4:                3239,
+	FnDeviceGetGspFirmwareMode:                          3267,
+	FnDeviceGetGspFirmwareVersion:                       3298,
+	FnDeviceGetHandleByIndex:                            3324,
+	FnDeviceGetHandleByIndex_v2:                         3353,
+	FnDeviceGetHandleByPciBusId:                         3382,
+	FnDeviceGetHandleByPciBusId_v2:                      3414,
+	FnDeviceGetHandleBySerial:                           3441,
+	FnDeviceGetHandleByUUID:                             3466,
+	FnDeviceGetHandleByUUIDV:                            3492,
+	FnDeviceGetHostVgpuMode:                             3517,
+	FnDeviceGetHostname_v1:                              3541,
+	FnDeviceGetIndex:                                    3559,
+	FnDeviceGetInforomConfigurationChecksum:             3600,
+	FnDeviceGetInforomImageVersion:                      3632,
+	FnDeviceGetInforomVersion:                           3659,
+	FnDeviceGetIrqNum:                                   3678,
+	FnDeviceGetJpgUtilization:                           3705,
+	FnDeviceGetLastBBXFlushTime:                         3734,
+	FnDeviceGetMPSComputeRunningProcesses:               3773,
+	FnDeviceGetMPSComputeRunningProcesses_v2:            3815,
+	FnDeviceGetMPSComputeRunningProcesses_v3:            3857,
+	FnDeviceGetMarginTemperature:                        3887,
+	FnDeviceGetMaxClockInfo:                             3912,
+	FnDeviceGetMaxCustomerBoostClock:                    3946,
+	FnDeviceGetMaxMigDeviceCount:                        3976,
+	FnDeviceGetMaxPcieLinkGeneration:                    4010,
+	FnDeviceGetMaxPcieLinkWidth:                         4039,
+	FnDeviceGetMemClkMinMaxVfOffset:                     4072,
+	FnDeviceGetMemClkVfOffset:                           4099,
+	FnDeviceGetMemoryAffinity:                           4126,
+	FnDeviceGetMemoryBusWidth:                           4153,
+	FnDeviceGetMemoryErrorCounter:                       4184,
+	FnDeviceGetMemoryInfo:                               4207,
+	FnDeviceGetMemoryInfo_v2:                            4233,
+	FnDeviceGetMemoryLimits_v1:                          4261,
+	FnDeviceGetMigDeviceHandleByIndex:                   4296,
+	FnDeviceGetMigMode:                                  4316,
+	FnDeviceGetMinMaxClockOfPState:                      4348,
+	FnDeviceGetMinMaxFanSpeed:                           4375,
+	FnDeviceGetMinorNumber:                              4399,
+	FnDeviceGetModuleId:                                 4420,
+	FnDeviceGetMultiGpuBoard:                            4446,
+	FnDeviceGetName:                                     4463,
+	FnDeviceGetNumFans:                                  4483,
+	FnDeviceGetNumGpuCores:                              4507,
+	FnDeviceGetNumaNodeId:                               4530,
+	FnDeviceGetNvLinkCapability:                         4559,
+	FnDeviceGetNvLinkErrorCounter:                       4590,
+	FnDeviceGetNvLinkInfo:                               4613,
+	FnDeviceGetNvLinkRemoteDeviceType:                   4648,
+	FnDeviceGetNvLinkRemotePciInfo:                      4680,
+	FnDeviceGetNvLinkRemotePciInfo_v2:                   4715,
+	FnDeviceGetNvLinkState:                              4739,
+	FnDeviceGetNvLinkTelemetrySamples_v1:                4777,
+	FnDeviceGetNvLinkUtilizationControl:                 4814,
+	FnDeviceGetNvLinkUtilizationCounter:                 4851,
+	FnDeviceGetNvLinkVersion:                            4877,
+	FnDeviceGetNvlinkBwMode:                             4902,
+	FnDeviceGetNvlinkSupportedBwModes:                   4937,
+	FnDeviceGetOfaUtilization:                           4964,
+	FnDeviceGetP2PStatus:                                4986,
+	FnDeviceGetPciInfo:                                  5006,
+	FnDeviceGetPciInfoExt:                               5029,
+	FnDeviceGetPciInfo_v2:                               5052,
+	FnDeviceGetPciInfo_v3:                               5075,
+	FnDeviceGetPcieLinkMaxSpeed:                         5104,
+	FnDeviceGetPcieReplayCounter:                        5134,
+	FnDeviceGetPcieSpeed:                                5156,
+	FnDeviceGetPcieThroughput:                           5183,
+	FnDeviceGetPdi:                                      5199,
+	FnDeviceGetPerformanceModes:                         5228,
+	FnDeviceGetPerformanceState:                         5257,
+	FnDeviceGetPersistenceMode:                          5285,
+	FnDeviceGetPgpuMetadataString:                       5316,
+	FnDeviceGetPlatformInfo:                             5341,
+	FnDeviceGetPowerManagementDefaultLimit:              5381,
+	FnDeviceGetPowerManagementLimit:                     5414,
+	FnDeviceGetPowerManagementLimitConstraints:          5458,
+	FnDeviceGetPowerManagementMode:                      5490,
+	FnDeviceGetPowerMizerMode_v1:                        5520,
+	FnDeviceGetPowerSource:                              5544,
+	FnDeviceGetPowerState:                               5567,
+	FnDeviceGetPowerUsage:                               5590,
+	FnDeviceGetProcessUtilization:                       5621,
+	FnDeviceGetProcessesUtilizationInfo:                 5658,
+	FnDeviceGetRemappedRows:                             5683,
+	FnDeviceGetRemappedRows_v2:                          5711,
+	FnDeviceGetRepairStatus:                             5736,
+	FnDeviceGetRetiredPages:                             5761,
+	FnDeviceGetRetiredPagesPendingStatus:                5799,
+	FnDeviceGetRetiredPages_v2:                          5827,
+	FnDeviceGetRowRemapperHistogram:                     5860,
+	FnDeviceGetRunningProcessDetailList:                 5897,
+	FnDeviceGetSamples:                                  5917,
+	FnDeviceGetSerial:                                   5936,
+	FnDeviceGetSramEccErrorStatus:                       5967,
+	FnDeviceGetSramUniqueUncorrectedEccErrorCounts:      6015,
+	FnDeviceGetSupportedClocksEventReasons:              6055,
+	FnDeviceGetSupportedClocksThrottleReasons:           6098,
+	FnDeviceGetSupportedEventTypes:                      6130,
+	FnDeviceGetSupportedGraphicsClocks:                  6166,
+	FnDeviceGetSupportedMemoryClocks:                    6200,
+	FnDeviceGetSupportedPerformanceStates:               6239,
+	FnDeviceGetSupportedVgpus:                           6266,
+	FnDeviceGetTargetFanSpeed:                           6293,
+	FnDeviceGetTemperature:                              6317,
+	FnDeviceGetTemperatureThreshold:                     6350,
+	FnDeviceGetTemperatureV:                             6375,
+	FnDeviceGetThermalSettings:                          6403,
+	FnDeviceGetTopologyCommonAncestor:                   6438,
+	FnDeviceGetTopologyNearestGpus:                      6470,
+	FnDeviceGetTotalEccErrors:                           6497,
+	FnDeviceGetTotalEnergyConsumption:                   6532,
+	FnDeviceGetUUID:                                     6549,
+	FnDeviceGetUnrepairableMemoryFlag_v1:                6587,
+	FnDeviceGetUtilizationRates:                         6616,
+	FnDeviceGetVbiosVersion:                             6641,
+	FnDeviceGetVgpuCapabilities:                         6670,
+	FnDeviceGetVgpuHeterogeneousMode:                    6704,
+	FnDeviceGetVgpuInstancesUtilizationInfo:             6745,
+	FnDeviceGetVgpuMetadata:                             6770,
+	FnDeviceGetVgpuProcessUtilization:                   6805,
+	FnDeviceGetVgpuProcessesUtilizationInfo:             6846,
+	FnDeviceGetVgpuSchedulerCapabilities:                6884,
+	FnDeviceGetVgpuSchedulerLog:                         6913,
+	FnDeviceGetVgpuSchedulerLog_v2:                      6945,
+	FnDeviceGetVgpuSchedulerState:                       6976,
+	FnDeviceGetVgpuSchedulerState_v2:                    7010,
+	FnDeviceGetVgpuTypeCreatablePlacements:              7050,
+	FnDeviceGetVgpuTypeSupportedPlacements:              7090,
+	FnDeviceGetVgpuUtilization:                          7118,
+	FnDeviceGetViolationStatus:                          7146,
+	FnDeviceGetVirtualizationMode:                       7177,
+	FnDeviceIsMigDeviceHandle:                           7204,
+	FnDeviceModifyDrainState:                            7230,
+	FnDeviceOnSameBoard:                                 7251,
+	FnDevicePerfMetricsGetSamples_v1:                    7285,
+	FnDevicePowerSmoothingActivatePresetProfile:         7330,
+	FnDevicePowerSmoothingSetState:                      7362,
+	FnDevicePowerSmoothingUpdatePresetProfileParam:      7410,
+	FnDeviceQueryDrainState:                             7435,
+	FnDeviceReadPRMCounters_v1:                          7463,
+	FnDeviceReadWritePRM_v1:                             7488,
+	FnDeviceRegisterEvents:                              7512,
+	FnDeviceRemoveGpu:                                   7531,
+	FnDeviceRemoveGpu_v2:                                7553,
+	FnDeviceResetApplicationsClocks:                     7586,
+	FnDeviceResetGpuLockedClocks:                        7616,
+	FnDeviceResetMemoryLockedClocks:                     7649,
+	FnDeviceResetNvLinkErrorCounters:                    7683,
+	FnDeviceResetNvLinkUtilizationCounter:               7722,
+	FnDeviceSetAPIRestriction:                           7749,
+	FnDeviceSetAccountingMode:                           7776,
+	FnDeviceSetAdaptiveTgpMode_v1:                       7807,
+	FnDeviceSetApplicationsClocks:                       7838,
+	FnDeviceSetAutoBoostedClocksEnabled:                 7875,
+	FnDeviceSetClockOffsets:                             7900,
+	FnDeviceSetComputeMode:                              7924,
+	FnDeviceSetConfComputeUnprotectedMemSize:            7966,
+	FnDeviceSetCpuAffinity:                              7990,
+	FnDeviceSetDefaultAutoBoostedClocksEnabled:          8034,
+	FnDeviceSetDefaultFanSpeed_v2:                       8065,
+	FnDeviceSetDramEncryptionMode:                       8096,
+	FnDeviceSetDriverModel:                              8120,
+	FnDeviceSetEccMode:                                  8140,
+	FnDeviceSetFanControlPolicy:                         8169,
+	FnDeviceSetFanSpeed_v2:                              8193,
+	FnDeviceSetGpcClkVfOffset:                           8220,
+	FnDeviceSetGpuLockedClocks:                          8248,
+	FnDeviceSetGpuOperationMode:                         8277,
+	FnDeviceSetHostname_v1:                              8301,
+	FnDeviceSetMemClkVfOffset:                           8328,
+	FnDeviceSetMemoryLimits_v1:                          8356,
+	FnDeviceSetMemoryLockedClocks:                       8387,
+	FnDeviceSetMigMode:                                  8407,
+	FnDeviceSetNvLinkDeviceLowPowerThreshold:            8449,
+	FnDeviceSetNvLinkUtilizationControl:                 8486,
+	FnDeviceSetNvlinkBwMode:                             8511,
+	FnDeviceSetNvlinkBwModeAsync_v1:                     8544,
+	FnDeviceSetPersistenceMode:                          8572,
+	FnDeviceSetPowerManagementLimit:                     8605,
+	FnDeviceSetPowerManagementLimit_v2:                  8641,
+	FnDeviceSetPowerMizerMode_v1:                        8671,
+	FnDeviceSetRusdSettings_v1:                          8699,
+	FnDeviceSetTemperatureThreshold:                     8732,
+	FnDeviceSetVgpuCapabilities:                         8761,
+	FnDeviceSetVgpuHeterogeneousMode:                    8795,
+	FnDeviceSetVgpuSchedulerState:                       8826,
+	FnDeviceSetVgpuSchedulerState_v2:                    8860,
+	FnDeviceSetVirtualizationMode:                       8891,
+	FnDeviceValidateInforom:                             8916,
+	FnDeviceVgpuForceGspUnload:                          8944,
+	FnDeviceWorkloadPowerProfileClearRequestedProfiles:  8996,
+	FnDeviceWorkloadPowerProfileGetCurrentProfiles:      9044,
+	FnDeviceWorkloadPowerProfileGetProfilesInfo:         9089,
+	FnDeviceWorkloadPowerProfileSetRequestedProfiles:    9139,
+	FnDeviceWorkloadPowerProfileUpdateProfiles_v1:       9186,
+	FnErrorString:                                       9201,
+	FnEventSetCreate:                                    9219,
+	FnEventSetFree:                                      9235,
+	FnEventSetGetContextCount_v1:                        9265,
+	FnEventSetGetContextData_v1:                         9294,
+	FnEventSetGetContextInfo_v1:                         9323,
+	FnEventSetGetGpuOperationalEventContextLegacyXid_v1: 9376,
+	FnEventSetRegisterGpuOperationalEvents_v1:           9419,
+	FnEventSetWait:                                      9435,
+	FnEventSetWait_v2:                                   9454,
+	FnEventSetWait_v3:                                   9473,
+	FnGetExcludedDeviceCount:                            9499,
+	FnGetExcludedDeviceInfoByIndex:                      9531,
+	FnGetVgpuCompatibility:                              9555,
+	FnGetVgpuDriverCapabilities:                         9584,
+	FnGetVgpuVersion:                                    9602,
+	FnGpmMetricsGet:                                     9619,
+	FnGpmMigSampleGet:                                   9638,
+	FnGpmQueryDeviceSupport:                             9663,
+	FnGpmQueryIfStreamingEnabled:                        9693,
+	FnGpmSampleAlloc:                                    9711,
+	FnGpmSampleFree:                                     9728,
+	FnGpmSampleGet:                                      9744,
+	FnGpmSetStreamingEnabled:                            9770,
+	FnGpuInstanceCreateComputeInstance:                  9806,
+	FnGpuInstanceCreateComputeInstanceWithPlacement:     9855,
+	FnGpuInstanceDestroy:                                9877,
+	FnGpuInstanceGetActiveVgpus:                         9906,
+	FnGpuInstanceGetComputeInstanceById:                 9943,
+	FnGpuInstanceGetComputeInstancePossiblePlacements:   9994,
+	FnGpuInstanceGetComputeInstanceProfileInfo:          10038,
+	FnGpuInstanceGetComputeInstanceProfileInfoV:         10083,
+	FnGpuInstanceGetComputeInstanceRemainingCapacity:    10133,
+	FnGpuInstanceGetComputeInstances:                    10167,
+	FnGpuInstanceGetCreatableVgpus:                      10199,
+	FnGpuInstanceGetInfo:                                10221,
+	FnGpuInstanceGetVgpuHeterogeneousMode:               10260,
+	FnGpuInstanceGetVgpuSchedulerLog:                    10294,
+	FnGpuInstanceGetVgpuSchedulerLog_v2:                 10331,
+	FnGpuInstanceGetVgpuSchedulerState:                  10367,
+	FnGpuInstanceGetVgpuSchedulerState_v2:               10406,
+	FnGpuInstanceGetVgpuTypeCreatablePlacements:         10451,
+	FnGpuInstanceSetVgpuHeterogeneousMode:               10490,
+	FnGpuInstanceSetVgpuSchedulerState:                  10526,
+	FnGpuInstanceSetVgpuSchedulerState_v2:               10565,
+	FnInit:                                              10573,
+	FnInitWithFlags:                                     10590,
+	FnInit_v2:                                           10601,
+	FnSetVgpuVersion:                                    10619,
+	FnShutdown:                                          10631,
+	FnSystemEventSetCreate:                              10655,
+	FnSystemEventSetFree:                                10677,
+	FnSystemEventSetWait:                                10699,
+	FnSystemGetCPER_v1:                                  10719,
+	FnSystemGetConfComputeCapabilities:                  10755,
+	FnSystemGetConfComputeGpusReadyState:                10793,
+	FnSystemGetConfComputeKeyRotationThresholdInfo:      10841,
+	FnSystemGetConfComputeSettings:                      10873,
+	FnSystemGetConfComputeState:                         10902,
+	FnSystemGetCudaDriverVersion:                        10932,
+	FnSystemGetCudaDriverVersion_v2:                     10965,
+	FnSystemGetDriverBranch:                             10990,
+	FnSystemGetDriverVersion:                            11016,
+	FnSystemGetHicVersion:                               11039,
+	FnSystemGetNVMLVersion:                              11063,
+	FnSystemGetNvlinkBwMode:                             11088,
+	FnSystemGetProcessName:                              11112,
+	FnSystemGetTopologyGpuSet:                           11139,
+	FnSystemRegisterEvents:                              11163,
+	FnSystemSetConfComputeGpusReadyState:                11201,
+	FnSystemSetConfComputeKeyRotationThresholdInfo:      11249,
+	FnSystemSetNvlinkBwMode:                             11274,
+	FnUnitGetCount:                                      11290,
+	FnUnitGetDevices:                                    11308,
+	FnUnitGetFanSpeedInfo:                               11331,
+	FnUnitGetHandleByIndex:                              11355,
+	FnUnitGetLedState:                                   11374,
+	FnUnitGetPsuInfo:                                    11392,
+	FnUnitGetTemperature:                                11414,
+	FnUnitGetUnitInfo:                                   11433,
+	FnUnitSetLedState:                                   11452,
+	FnVgpuInstanceClearAccountingPids:                   11487,
+	FnVgpuInstanceGetAccountingMode:                     11520,
+	FnVgpuInstanceGetAccountingPids:                     11553,
+	FnVgpuInstanceGetAccountingStats:                    11587,
+	FnVgpuInstanceGetEccMode:                            11613,
+	FnVgpuInstanceGetEncoderCapacity:                    11647,
+	FnVgpuInstanceGetEncoderSessions:                    11681,
+	FnVgpuInstanceGetEncoderStats:                       11712,
+	FnVgpuInstanceGetFBCSessions:                        11742,
+	FnVgpuInstanceGetFBCStats:                           11769,
+	FnVgpuInstanceGetFbUsage:                            11795,
+	FnVgpuInstanceGetFrameRateLimit:                     11828,
+	FnVgpuInstanceGetGpuInstanceId:                      11860,
+	FnVgpuInstanceGetGpuPciId:                           11887,
+	FnVgpuInstanceGetLicenseInfo:                        11917,
+	FnVgpuInstanceGetLicenseInfo_v2:                     11950,
+	FnVgpuInstanceGetLicenseStatus:                      11982,
+	FnVgpuInstanceGetMdevUUID:                           12009,
+	FnVgpuInstanceGetMetadata:                           12036,
+	FnVgpuInstanceGetPlacementId:                        12066,
+	FnVgpuInstanceGetRuntimeStateSize:                   12101,
+	FnVgpuInstanceGetType:                               12124,
+	FnVgpuInstanceGetUUID:                               12147,
+	FnVgpuInstanceGetVmDriverVersion:                    12181,
+	FnVgpuInstanceGetVmID:                               12204,
+	FnVgpuInstanceSetEncoderCapacity:                    12238,
+	FnVgpuTypeGetBAR1Info:                               12261,
+	FnVgpuTypeGetCapabilities:                           12288,
+	FnVgpuTypeGetClass:                                  12308,
+	FnVgpuTypeGetDeviceID:                               12331,
+	FnVgpuTypeGetFbReservation:                          12359,
+	FnVgpuTypeGetFrameRateLimit:                         12388,
+	FnVgpuTypeGetFramebufferSize:                        12418,
+	FnVgpuTypeGetGpuInstanceProfileId:                   12453,
+	FnVgpuTypeGetGspHeapSize:                            12479,
+	FnVgpuTypeGetLicense:                                12501,
+	FnVgpuTypeGetMaxInstances:                           12528,
+	FnVgpuTypeGetMaxInstancesPerGpuInstance:             12569,
+	FnVgpuTypeGetMaxInstancesPerVm:                      12601,
+	FnVgpuTypeGetName:                                   12620,
+	FnVgpuTypeGetNumDisplayHeads:                        12650,
+	FnVgpuTypeGetResolution:                             12675,
 }
 
 var firstDrivers = [NumFunctions]string{
