@@ -78,7 +78,8 @@ func fileOf(addr uintptr, name string) string {
 	if err != nil {
 		return name
 	}
-	for line := range strings.Lines(string(maps)) {
+	for line, text := "", string(maps); text != ""; {
+		line, text, _ = strings.Cut(text, "\n")
 		// 7f0c1a000000-7f0c1a021000 r-xp 00001000 08:01 1234    /usr/lib/…
 		first, rest, _ := strings.Cut(line, "-")
 		last, _, _ := strings.Cut(rest, " ")
@@ -88,7 +89,7 @@ func fileOf(addr uintptr, name string) string {
 			continue
 		}
 		if i := strings.IndexByte(line, '/'); i >= 0 {
-			return strings.TrimSuffix(line[i:], "\n")
+			return line[i:]
 		}
 	}
 	return name

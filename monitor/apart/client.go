@@ -411,7 +411,7 @@ func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
 // of threads.
 func describe(how string, said []byte) (why string, scarce bool) {
 	first := ""
-	for raw := range strings.SplitSeq(string(said), "\n") {
+	for _, raw := range strings.Split(string(said), "\n") {
 		line := oneLine(raw)
 		for _, own := range []string{"fakecgo: ", "runtime/cgo: ", "runtime: "} {
 			if rest, ok := strings.CutPrefix(line, own); ok {

@@ -14,8 +14,9 @@ func parseCgroup(data []byte) (monitor.Container, monitor.Job, monitor.Text) {
 	job := monitor.Job{Reason: monitor.Known}
 	unit := monitor.OfText("")
 	fromSystemd := false
-	for line := range strings.Lines(string(data)) {
-		_, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
+	for line, text := "", string(data); text != ""; {
+		line, text, _ = strings.Cut(text, "\n")
+		_, rest, _ := strings.Cut(line, ":")
 		controllers, path, ok := strings.Cut(rest, ":")
 		if !ok {
 			continue
@@ -50,7 +51,7 @@ func parseCgroup(data []byte) (monitor.Container, monitor.Job, monitor.Text) {
 // serviceOf is the innermost systemd service of a path, "" for none. The manager
 // of a user's services is not what the user runs.
 func serviceOf(path string) (name string) {
-	for part := range strings.SplitSeq(path, "/") {
+	for _, part := range strings.Split(path, "/") {
 		if strings.HasSuffix(part, ".service") && !strings.HasPrefix(part, "user@") {
 			name = unescapeUnit(part)
 		}
@@ -71,7 +72,7 @@ var runtimes = map[string]string{
 func containerOf(path string) monitor.Container {
 	found := monitor.Container{Reason: monitor.Known}
 	var pod, before string
-	for part := range strings.SplitSeq(path, "/") {
+	for _, part := range strings.Split(path, "/") {
 		if part == "" {
 			continue
 		}
@@ -200,7 +201,7 @@ func unescapeUnit(s string) string {
 func jobOf(path string) monitor.Job {
 	j := monitor.Job{Reason: monitor.Known}
 	inSlurm := false
-	for part := range strings.SplitSeq(path, "/") {
+	for _, part := range strings.Split(path, "/") {
 		name := scopeName(part)
 		if strings.HasPrefix(name, "slurm") || strings.HasSuffix(name, "_slurmstepd") {
 			inSlurm = true

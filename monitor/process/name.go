@@ -211,7 +211,7 @@ func isDescriptor(path string) bool {
 // firstCommand returns the words of the first command in shell code that runs a
 // program, nil when there is none.
 func firstCommand(code string) []string {
-	for line := range strings.FieldsFuncSeq(limit(code, maxCommand), func(r rune) bool { return strings.ContainsRune("\n;|&()", r) }) {
+	for _, line := range strings.FieldsFunc(limit(code, maxCommand), func(r rune) bool { return strings.ContainsRune("\n;|&()", r) }) {
 		words := strings.Fields(line)
 		for i := range words {
 			words[i] = strings.Trim(words[i], `"'`)

@@ -51,7 +51,8 @@ func (u *users) name(uid uint32) string {
 // does for the C library.
 func parsePasswd(data []byte) map[uint32]string {
 	names := make(map[uint32]string)
-	for line := range bytes.Lines(data) {
+	for line := []byte(nil); len(data) > 0; {
+		line, data, _ = bytes.Cut(data, newline)
 		name, rest, _ := bytes.Cut(line, []byte(":"))
 		_, rest, _ = bytes.Cut(rest, []byte(":"))
 		number, _, ok := bytes.Cut(rest, []byte(":"))
