@@ -42,16 +42,15 @@ func headOf(line []byte) (h head, ok bool) {
 			if word, rest, ok = quoted(rest); !ok || string(key) != "time" {
 				return h, false
 			}
-			var err error
-			if h.time, err = time.Parse(time.RFC3339, string(word)); err != nil {
+			if h.time, ok = monitor.ParseMoment(string(word), nil); !ok {
 				return h, false
 			}
 		case string(key) == "steady_time":
 			if word, rest, ok = quoted(rest); !ok {
 				return h, true
 			}
-			steady, err := time.Parse(time.RFC3339, string(word))
-			if err != nil {
+			steady, ok := monitor.ParseMoment(string(word), nil)
+			if !ok {
 				return h, true
 			}
 			h.steady = steady.UnixNano()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"nvtop-lite/monitor"
 )
 
 // ParseTime reads a moment of a recording that has its first and last snapshot at
@@ -28,21 +30,17 @@ func ParseTime(text string, first, last time.Time, loc *time.Location) (time.Tim
 		}
 		return time.Time{}, unknownTime(text)
 	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
-	}
-	for _, form := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		if t, err := time.ParseInLocation(form, text, loc); err == nil {
+	for _, where := range []*time.Location{nil, loc} {
+		if t, ok := monitor.ParseMoment(text, where); ok {
 			return t, nil
 		}
 	}
-	for _, form := range []struct {
-		clock string
-		exact time.Duration
-	}{{"15:04:05", time.Second}, {"15:04", time.Minute}} {
-		if clock, err := time.Parse(form.clock, text); err == nil {
-			return timeOfDay(text, clock, form.exact, first.In(loc), last.In(loc))
+	if clock, ok := monitor.ParseMoment("0000-01-01T"+text, time.UTC); ok {
+		exact := time.Minute
+		if strings.Count(text, ":") > 1 {
+			exact = time.Second
 		}
+		return timeOfDay(text, clock, exact, first.In(loc), last.In(loc))
 	}
 	return time.Time{}, unknownTime(text)
 }

@@ -448,9 +448,9 @@ func (p *parser) ago() int64 {
 
 func (p *parser) time() time.Time {
 	text := p.raw()
-	t, err := time.Parse(time.RFC3339Nano, string(text))
+	t, ok := monitor.ParseMoment(string(text), nil)
 	// Moments are kept in ns of 64 bits.
-	if p.err == nil && (err != nil || max(t.Unix(), -t.Unix()) >= math.MaxInt64/1_000_000_000) {
+	if p.err == nil && (!ok || max(t.Unix(), -t.Unix()) >= math.MaxInt64/1_000_000_000) {
 		p.fail("no time between 1678 and 2262")
 		return time.Time{}
 	}
