@@ -363,6 +363,10 @@ func (u *ui) suspend() error {
 }
 
 // notice shows a passing message.
+//
+// Inlined, it would make the program 3 kB larger.
+//
+//go:noinline
 func (u *ui) notice(text string) {
 	u.view.Notice, u.noticed = text, time.Now()
 }

@@ -78,6 +78,9 @@ type age struct {
 	seconds float64
 }
 
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
 func (w *writer) separate() {
 	if n := len(w.b); n > 0 {
 		switch w.b[n-1] {
@@ -112,6 +115,9 @@ func (w *writer) list(key string) {
 	w.b = append(w.b, '[')
 }
 
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
 func (w *writer) null(key string) {
 	w.key(key)
 	w.b = append(w.b, "null"...)
@@ -228,6 +234,10 @@ func (w *writer) words(words []string) {
 }
 
 // miss remembers why key is null.
+//
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
 func (o *object) miss(key string, why monitor.Reason, err monitor.CallError) {
 	o.missing = append(o.missing, missing{key, why})
 	o.blame(key, err)

@@ -72,6 +72,10 @@ func (t *text) period(first, last stamp) string {
 }
 
 // span returns a time in few characters.
+//
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
 func span(ns nanos) string {
 	if ns > 0 && ns < 1e9 {
 		return "<1s"
@@ -80,6 +84,10 @@ func span(ns nanos) string {
 }
 
 // count returns n and what is counted.
+//
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
 func count(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
