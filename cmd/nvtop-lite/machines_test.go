@@ -37,7 +37,13 @@ func TestMachines(t *testing.T) {
 			if r.code != 0 {
 				t.Fatalf("exit code %d: %s", r.code, r.err)
 			}
-			checkSnapshot(t, parse(t, r.out))
+			all := parse(t, r.out)
+			checkSnapshot(t, all)
+			for _, g := range all.objects("gpus") {
+				if state := g.text("state"); state != "ok" && state != "lost" {
+					t.Errorf("GPU %v is %s", g["index"], state)
+				}
+			}
 			want := steadied(t, r.out, root, library)
 			goldenFile(t, filepath.Join("machines", name+".json"), indented(t, want))
 			goldenFile(t, filepath.Join("machines", name+".txt"), onScreen(t, want))

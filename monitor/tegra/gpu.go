@@ -49,7 +49,8 @@ func (g *gpu) look(now time.Time) {
 		return
 	}
 	g.looked = now
-	entry := findGPU(g.root)
+	entries := nodesOf(g.root)
+	entry := entries.gpu()
 	load := entry + "/device/load"
 	if entry == "" && g.root.Exists(thorGPU) {
 		entry = thorGPU
@@ -60,12 +61,6 @@ func (g *gpu) look(now time.Time) {
 			load = path
 		}
 	}
-	coder := func(name string) string {
-		if entry := entryOf(g.root, name); entry != "" {
-			return entry + "/device/load"
-		}
-		return ""
-	}
 	throttled := ""
 	for _, a := range appendAlerts(g.root, nil) {
 		if a.name == "gpu"+alertSuffix {
@@ -74,7 +69,7 @@ func (g *gpu) look(now time.Time) {
 	}
 	g.values = [...]value{
 		{path: load, form: tenths}, {path: entry + "/cur_freq", form: hertz}, {path: entry + "/max_freq", form: hertz},
-		{path: coder("nvenc"), form: tenths}, {path: coder("nvdec"), form: tenths},
+		{path: entries.find("nvenc", "/device/load"), form: tenths}, {path: entries.find("nvdec", "/device/load"), form: tenths},
 		{path: throttled, form: alert}, {path: findZone(g.root) + "/temp", form: milliGrade},
 	}
 	g.fans = fansOf(g.root)

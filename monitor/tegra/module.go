@@ -31,7 +31,12 @@ type Module struct {
 
 // NewModule returns a reader of the module whose machine is read by r.
 func NewModule(r *host.Reader) *Module {
-	return &Module{Reader: r, sensors: sensors{root: r.Root()}, start: time.Now(), last: r.Platform()}
+	m := &Module{Reader: r, sensors: sensors{root: r.Root()}, start: time.Now(), last: r.Platform()}
+	late(&m.last) // as long as nothing was read
+	for kind := range m.last.Closed {
+		m.last.Closed[kind] = monitor.Timeout
+	}
+	return m
 }
 
 // Platform returns what is known of the module. Sensors are read at most once a
@@ -71,6 +76,7 @@ func wait(done <-chan struct{}, long time.Duration) {
 func late(p *monitor.Platform) {
 	why := monitor.Unknown(monitor.Timeout)
 	p.EMCMHz, p.EMCPercent = why, why
+	p.Governor = monitor.UnknownText(monitor.Timeout)
 	parts := make([]monitor.Part, len(p.Parts)) // others have those
 	copy(parts, p.Parts)
 	p.Parts = parts
@@ -119,7 +125,8 @@ func (s *sensors) look(now time.Time) {
 	s.looked = now
 	s.platform = host.Open(string(s.root)).Platform()
 	s.governor = thorGPU
-	if gpu := findGPU(s.root); gpu != "" {
+	entries := nodesOf(s.root)
+	if gpu := entries.gpu(); gpu != "" {
 		s.governor = gpu
 	}
 	s.governor += "/governor"
@@ -128,7 +135,7 @@ func (s *sensors) look(now time.Time) {
 	for i := range chips {
 		s.all = appendRails(s.root, s.all, &chips[i])
 	}
-	s.all, s.platform.Closed[monitor.Engine] = appendEngines(s.root, s.all)
+	s.all, s.platform.Closed[monitor.Engine] = appendEngines(s.root, entries, s.all)
 	s.all = appendAlerts(s.root, s.all)
 }
 

@@ -240,11 +240,11 @@ var engines = []string{
 
 // appendEngines appends the engines. Closed is why those that only clocks show
 // are not seen, NotSampled where they are.
-func appendEngines(root host.Root, list []sensor) (_ []sensor, closed monitor.Reason) {
+func appendEngines(root host.Root, entries nodes, list []sensor) (_ []sensor, closed monitor.Reason) {
 	n := len(list)
 	_, err := root.Names(clocks)
 	for _, name := range engines {
-		clock, entry := clocks+name, entryOf(root, name)
+		clock, entry := clocks+name, entries.find(name, "")
 		s := sensor{kind: monitor.Engine, name: strings.ToUpper(name)}
 		switch {
 		case err == nil && root.Exists(clock+"/clk_rate"):

@@ -83,17 +83,38 @@ func (f *filling) Fans(list []monitor.Fan, st monitor.Status) {
 	f.Sink.Fans(list, st)
 }
 
-// probe hears what a GPU is called, and nothing else.
-type probe struct{ id *monitor.Identity }
+// probe hears what a GPU is, and nothing else. NVML's source tells that once, so
+// that it is told again to the one who shows the GPU.
+type probe struct {
+	id    monitor.Identity
+	state func(monitor.Sink) // tells the state; nil: nobody told it
+	told  bool
+}
 
-func (p *probe) Identity(id monitor.Identity) { *p.id = id }
+func (p *probe) Identity(id monitor.Identity) { p.id = id }
 
-func (*probe) Begin(monitor.Want)                                             {}
-func (*probe) Call(string)                                                    {}
-func (*probe) Sources(...string)                                              {}
-func (*probe) State(monitor.State, monitor.Reason, string, monitor.CallError) {}
-func (*probe) Reading(monitor.ReadingID, monitor.Reading)                     {}
-func (*probe) Fans([]monitor.Fan, monitor.Status)                             {}
-func (*probe) XIDs([]monitor.XID, monitor.Status)                             {}
-func (*probe) MIG([]monitor.GPU, monitor.Status)                              {}
-func (*probe) Processes([]monitor.Process, monitor.Status)                    {}
+func (p *probe) State(s monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {
+	p.state = func(sink monitor.Sink) { sink.State(s, blocked, why, err) }
+}
+
+// tell tells a sink, once, what was heard.
+func (p *probe) tell(sink monitor.Sink) {
+	if p == nil || p.told {
+		return
+	}
+	p.told = true
+	sink.Sources("nvml")
+	sink.Identity(p.id)
+	if p.state != nil {
+		p.state(sink)
+	}
+}
+
+func (*probe) Begin(monitor.Want)                          {}
+func (*probe) Call(string)                                 {}
+func (*probe) Sources(...string)                           {}
+func (*probe) Reading(monitor.ReadingID, monitor.Reading)  {}
+func (*probe) Fans([]monitor.Fan, monitor.Status)          {}
+func (*probe) XIDs([]monitor.XID, monitor.Status)          {}
+func (*probe) MIG([]monitor.GPU, monitor.Status)           {}
+func (*probe) Processes([]monitor.Process, monitor.Status) {}

@@ -32,15 +32,15 @@ type Source struct {
 	open    bool // NVML was initialised
 	due     time.Time
 	backOff time.Duration
-	listed  []monitor.Device             // of NVML
-	known   map[string]*monitor.Identity // by key: of those whose name is known
+	listed  []monitor.Device  // of NVML
+	known   map[string]*probe // by key: of those whose name is known
 	driver  monitor.Driver
 }
 
 // New returns a Source of the machine that h reads, whose SoC is soc, that has
 // the GPUs of nvml besides.
 func New(root host.Root, soc string, nvml monitor.Source) *Source {
-	return &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, known: map[string]*monitor.Identity{}, driver: noDriver}
+	return &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, known: map[string]*probe{}, driver: noDriver}
 }
 
 var noDriver = func() monitor.Driver {
@@ -96,10 +96,10 @@ func (s *Source) Devices() ([]monitor.Device, error) {
 	defer s.mu.Unlock()
 	list := []monitor.Device{{Key: filesKey}}
 	for _, d := range s.listed {
-		switch id := s.known[d.Key]; {
-		case id == nil:
-		case id.Integrated:
-			list[0].Index = id.Index
+		switch p := s.known[d.Key]; {
+		case p == nil:
+		case p.id.Integrated:
+			list[0].Index = p.id.Index
 		default:
 			list = append(list, d)
 		}
@@ -123,8 +123,8 @@ func (s *Source) tell(sink monitor.Sink) {
 		}
 	}
 	for _, d := range s.listed {
-		if of := s.known[d.Key]; of != nil && of.Integrated {
-			id.Index, id.Name = of.Index, of.Name
+		if p := s.known[d.Key]; p != nil && p.id.Integrated {
+			id.Index, id.Name = p.id.Index, p.id.Name
 		}
 	}
 	s.mu.Unlock()
@@ -178,10 +178,10 @@ func (s *Source) lookAtNVML() {
 		if known {
 			continue
 		}
-		p := probe{id: &monitor.Identity{Index: d.Index}}
-		if s.nvml.Read(d, monitor.Want{}, &p); p.id.Name.Known() {
+		p := &probe{id: monitor.Identity{Index: d.Index}}
+		if s.nvml.Read(d, monitor.Want{}, p); p.id.Name.Known() {
 			s.mu.Lock()
-			s.known[d.Key] = p.id
+			s.known[d.Key] = p
 			s.mu.Unlock()
 		}
 	}
@@ -213,14 +213,14 @@ func (s *Source) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
 		g = &missing{gpu: gpu{root: s.root}}
 		s.gpus[d.Key] = g
 	}
-	files := s.chip != nil
+	files, card := s.chip != nil, s.known[d.Key]
 	s.mu.Unlock()
 	switch {
 	case d.Key == filesKey:
 		s.tell(sink)
 		g.gpu.readAll(want, sink, time.Now())
 	case files:
-		sink.Sources("nvml")
+		card.tell(sink)
 		s.nvml.Read(d, want, sink)
 	default:
 		f := &filling{sink, g, want, time.Now()}

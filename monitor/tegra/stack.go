@@ -35,7 +35,7 @@ func onNVGPU(root host.Root, soc string) *chip {
 		}
 	}
 	// A chip that is not known yet: its GPU's clock domain tells.
-	if !root.Exists(thorGPU) && findGPU(root) != "" {
+	if !root.Exists(thorGPU) && nodesOf(root).gpu() != "" {
 		return &chip{soc: soc, gpu: soc + " (nvgpu)"}
 	}
 	return nil
@@ -45,18 +45,38 @@ func onNVGPU(root host.Root, soc string) *chip {
 // "gpu" in it.
 var gpuNames = []string{"gv11b", "gp10b", "ga10b", "gb10b", "gm20b"}
 
-// findGPU returns the devfreq folder of a GPU that nvgpu drives, "" where there
-// is none, as long after boot as nvgpu is not ready.
-func findGPU(root host.Root) string { return entryOf(root, "gpu") }
+// node is an entry of devfreq, by its device's name in the device tree.
+type node struct{ name, dir string }
 
-// entryOf returns the devfreq folder of a device by its name in the device
-// tree, "" where there is none.
-func entryOf(root host.Root, device string) string {
+type nodes []node
+
+func nodesOf(root host.Root) nodes {
 	names, _ := root.Names(devfreq)
-	for _, name := range names {
-		node := strings.ToLower(root.Line(devfreq + name + "/device/of_node/name").Value)
-		if node == device || device == "gpu" && (strings.Contains(node, "gpu") || slices.Contains(gpuNames, node)) {
-			return devfreq + name
+	list := make(nodes, len(names))
+	for i, name := range names {
+		dir := devfreq + name
+		list[i] = node{strings.ToLower(root.Line(dir + "/device/of_node/name").Value), dir}
+	}
+	return list
+}
+
+// gpu returns the folder of a GPU that nvgpu drives, "" where there is none, as
+// long after boot as nvgpu is not ready.
+func (list nodes) gpu() string {
+	for _, n := range list {
+		if strings.Contains(n.name, "gpu") || slices.Contains(gpuNames, n.name) {
+			return n.dir
+		}
+	}
+	return ""
+}
+
+// find returns a file in the folder of a device, "" where there is no such
+// device.
+func (list nodes) find(name, file string) string {
+	for _, n := range list {
+		if n.name == name {
+			return n.dir + file
 		}
 	}
 	return ""
