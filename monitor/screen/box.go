@@ -2,6 +2,7 @@ package screen
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"nvtop-lite/internal/ansi"
@@ -94,7 +95,13 @@ func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
 
 	number(&s.group(never, false).line, p.bold, nil, g, 0)
 	if g.Name.Known() {
-		faded(s.group(rankName, false)).pad(2).cut(p.plain, short(g.Name.Value), 40)
+		name := short(g.Name.Value)
+		l := faded(s.group(rankName, false)).pad(2)
+		if g.Integrated && strings.IndexByte(name, '(') < 0 { // "Orin (nvgpu)" says so
+			l.cut(p.plain, name, 27).text(p.plain, " (integrated)")
+		} else {
+			l.cut(p.plain, name, 40)
+		}
 	} else {
 		s.group(rankName, false).pad(2).text(p.dim, "-")
 	}
@@ -173,22 +180,16 @@ func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
 	f.Rune(x+w-2, y, '─', edge)
 }
 
-// power adds "  │ 412 / 700 W"; on a module whose GPU has no meter of its own,
-// the rail that is its own.
+// power adds "  │ 412 / 700 W"; on a module the rail that is the GPU's own.
 func (s *Screen) power(g *monitor.GPU, l *group) {
 	p := &s.pal
-	watts := g.Readings[monitor.PowerMW]
-	if g.Integrated && !watts.Known() {
-		for i := range s.snap.Platform.Parts {
-			if r := &s.snap.Platform.Parts[i]; r.Kind == monitor.Rail && r.Scope == "gpu" {
-				l.text(p.dim, "  │ ").text(p.dim, r.Name).pad(1)
-				l.number(p.plain, r.Readings[monitor.RailPower], 1e-3, 1, 0).text(p.dim, " W")
-				return
-			}
-		}
+	if r := s.ownRail(g); r != nil {
+		s.partText(l.text(p.dim, "  │ "), r, false)
+		return
 	}
+	watts := g.Readings[monitor.PowerMW]
 	limit := g.Readings[monitor.PowerLimitMW]
-	if !watts.Known() && !limit.Known() && !measured(g) {
+	if !watts.Known() && !limit.Known() && (!measured(g) || g.Integrated && !failed(g, watts)) {
 		return
 	}
 	l.text(p.dim, "  │ ")
@@ -245,13 +246,10 @@ func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
 	case len(g.MIG) > 0:
 		s.instanceRows(g, x, y+row, h-row)
 		return
-	case g.Integrated && !g.Readings[monitor.PCIeRxBytesPerSecond].Known():
-		if h >= 3 {
-			l := s.start(g).text(p.dim, "avail ").number(p.plain, s.snap.Host.MemoryAvailableBytes, 1.0/gib, 1, 0)
-			draw(l.text(p.dim, " GiB  (host and GPU)"))
-		}
-		if h >= 4 {
-			draw(s.railRow(g))
+	case g.Integrated:
+		left := s.moduleRows(g, h-row, draw)
+		if left > 0 && h > maxInner && (g.Readings[monitor.PerformanceState].Known() || g.Readings[monitor.EnergyJoules].Known()) {
+			draw(s.energyRow(g))
 		}
 		return
 	}
@@ -285,12 +283,15 @@ func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
 		l := s.start(g).text(p.dim, "memory ").number(p.plain, g.Readings[monitor.ClockMemoryMHz], 1, 0, 5).text(p.dim, " MHz")
 		s.field(l.to(21), g, monitor.TemperatureMemoryC)
 		draw(l)
-		l = s.start(g).text(p.dim, "P-state ")
-		s.pstate(l, g)
-		l.to(18).text(p.dim, "energy ")
-		s.measure(l, g, monitor.EnergyJoules)
-		draw(l)
+		draw(s.energyRow(g))
 	}
+}
+
+// energyRow is "P-state P0         energy 12.34 kWh".
+func (s *Screen) energyRow(g *monitor.GPU) *line {
+	l := s.pstate(s.start(g).text(s.pal.dim, "P-state "), g).to(18).text(s.pal.dim, "energy ")
+	s.measure(l, g, monitor.EnergyJoules)
+	return l
 }
 
 // pstate appends P0 to P15.
@@ -363,15 +364,29 @@ func (s *Screen) codes(g *monitor.GPU) bool {
 func (s *Screen) memoryRow(g *monitor.GPU) *line {
 	p := &s.pal
 	used, total := g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes]
-	l := s.start(g).text(p.dim, "MEM ")
-	part, ok := shareOf(used, total)
-	l.percent(p, part, ok)
-	r := s.side.reset()
-	r.fade = l.fade
-	if g.MemoryUnified {
-		r.text(p.dim, "shared  ")
+	pair := func(l *line, used, total monitor.Reading, slash string) *line {
+		l.number(p.plain, used, 1.0/gib, 1, 0).text(p.dim, slash)
+		return l.number(p.dim, total, 1.0/gib, 1, 0).text(p.dim, " GiB")
 	}
-	r.number(p.plain, used, 1.0/gib, 1, 0).text(p.dim, " / ").number(p.dim, total, 1.0/gib, 1, 0).text(p.dim, " GiB")
+	if host := s.hostInUse(); g.MemoryUnified && !used.Known() && host.Known() {
+		return pair(s.start(g).text(p.dim, "host in use "), host, s.snap.Host.MemoryTotalBytes, " / ")
+	}
+	name := memoryName(g)
+	part, ok := shareOf(used, total)
+	l, r := &s.line, &s.side
+	for _, form := range [...]struct {
+		share int // cells
+		slash string
+	}{{4, " / "}, {3, " / "}, {3, "/"}, {0, "/"}} {
+		s.start(g).text(p.dim, name).pad(1)
+		if form.share > 0 {
+			l.percentIn(p, part, ok, form.share)
+		}
+		r.reset().fade = l.fade
+		if pair(r, used, total, form.slash); l.w < statsWidth-r.w {
+			break
+		}
+	}
 	return l.to(statsWidth - r.w).append(r)
 }
 
@@ -412,7 +427,7 @@ func (s *Screen) rateRow(g *monitor.GPU, label string, id monitor.ReadingID) *li
 	r.number(p.plain, g.Readings[id], 1e-9, 2, 0)
 	if speed, narrow := linkGB(g); speed > 0 && (id == monitor.PCIeRxBytesPerSecond || id == monitor.PCIeTxBytesPerSecond) {
 		st := p.dim
-		if narrow && !g.Integrated {
+		if narrow {
 			st = p.warn
 		}
 		r.text(p.dim, " / ").float(st, speed, 0, 0)
@@ -483,21 +498,4 @@ func (s *Screen) gibPair(l *line, g *monitor.GPU, width int) {
 	p := &s.pal
 	l.number(p.plain, g.Readings[monitor.MemoryUsedBytes], 1.0/gib, 1, width)
 	l.text(p.dim, "/").number(p.dim, g.Readings[monitor.MemoryTotalBytes], 1.0/gib, 1, 4)
-}
-
-// railRow names the power rails that a module's GPU shares.
-func (s *Screen) railRow(g *monitor.GPU) *line {
-	p := &s.pal
-	l := s.start(g)
-	for i := range s.snap.Platform.Parts {
-		r := &s.snap.Platform.Parts[i]
-		if r.Kind != monitor.Rail || r.Scope == "gpu" {
-			continue
-		}
-		if l.w > 0 {
-			l.pad(3)
-		}
-		l.text(p.dim, r.Name).pad(1).number(p.plain, r.Readings[monitor.RailPower], 1e-3, 1, 0).text(p.dim, " W")
-	}
-	return l
 }

@@ -83,6 +83,8 @@ func (s *Screen) drawFooter() {
 	case s.alarm(l):
 	case s.lay.tableRows > 0:
 		s.count(l)
+		s.unifiedNote(l)
+	case s.unifiedNote(l):
 	default:
 		said = false
 	}

@@ -346,33 +346,6 @@ var states = []state{
 		play(v)
 		v.Help = true
 	}},
-	{"jetson", 1, 80, 20, false, func(m *machine, snap *monitor.Snapshot, v *View) {
-		g := &snap.GPUs[0]
-		keep := map[monitor.ReadingID]monitor.Reading{}
-		for _, id := range []monitor.ReadingID{monitor.UtilizationPercent, monitor.TemperatureC, monitor.ClockGraphicsMHz} {
-			keep[id] = g.Readings[id]
-		}
-		for id := range g.Readings {
-			g.Readings[id] = monitor.Unknown(monitor.NotSupported)
-		}
-		for id, r := range keep {
-			g.Readings[id] = r
-		}
-		g.Name, g.Integrated, g.MemoryUnified = monitor.OfText("Thor (integrated)"), true, true
-		g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes] = monitor.OfFloat(25.7*gib), monitor.OfFloat(122.8*gib)
-		snap.Host.MemoryAvailableBytes = monitor.OfFloat(88.1 * gib)
-		snap.Platform = monitor.Platform{
-			Kind: "jetson", L4T: monitor.OfText("39.2"), JetPack: monitor.OfText("7.2"), PowerMode: monitor.OfText("MAXN"),
-			Parts: []monitor.Part{rail("VDD_GPU", "gpu", 18400), rail("VIN", "input", 61000), rail("VDD_CPU_SOC", "shared", 9200)},
-		}
-	}},
-}
-
-// rail is a power rail of so many mW.
-func rail(name, scope string, mw float64) monitor.Part {
-	p := monitor.Part{Kind: monitor.Rail, Name: name, Scope: scope}
-	p.Readings[monitor.RailPower] = monitor.OfFloat(mw)
-	return p
 }
 
 // play makes the view that of a recording of two hours and a quarter, at its

@@ -31,6 +31,9 @@ func (s *Screen) drawGPUDetails(g, parent *monitor.GPU) {
 	s.v.DetailScroll = s.showPanel(detailWidth, detailLabel, s.v.DetailScroll, string(title.b), "Esc close", func(p *panel) {
 		s.writeIdentity(p, g)
 		s.writeState(p, g)
+		if g.Integrated {
+			s.writeModule(p)
+		}
 		if measured(g) {
 			s.writeLoads(p, g)
 			s.writeClocks(p, g)
@@ -112,9 +115,18 @@ func (s *Screen) writeLoads(p *panel, g *monitor.GPU) {
 	s.putReadings(p, "load", g,
 		"GPU", monitor.UtilizationPercent, "SM", monitor.SMActivePercent, "occupancy", monitor.SMOccupancyPercent,
 		"tensor", monitor.TensorActivePercent, "DRAM", monitor.DRAMActivePercent, "memory controller", monitor.MemoryUtilizationPercent)
-	s.putReadings(p, "engines", g,
-		"encoder", monitor.EncoderPercent, "decoder", monitor.DecoderPercent, "JPEG", monitor.JPEGPercent, "optical flow", monitor.OFAPercent)
+	label := "engines"
+	if !nvgpu(g) {
+		s.putReadings(p, label, g, "encoder", monitor.EncoderPercent, "decoder", monitor.DecoderPercent, "JPEG", monitor.JPEGPercent, "optical flow", monitor.OFAPercent)
+		label = ""
+	}
+	if g.Integrated {
+		s.putParts(p, label, monitor.Engine, 0)
+	}
 	l := s.line.reset()
+	if name := memoryName(g); name != "MEM" {
+		l.text(s.pal.dim, name).pad(1)
+	}
 	s.measure(l, g, monitor.MemoryUsedBytes)
 	s.measure(l.text(s.pal.dim, " of "), g, monitor.MemoryTotalBytes)
 	part, ok := shareOf(g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes])
@@ -122,7 +134,8 @@ func (s *Screen) writeLoads(p *panel, g *monitor.GPU) {
 		l.text(s.pal.dim, " (").float(s.pal.plain, part, 0, 0).text(s.pal.dim, "%)")
 	}
 	if g.MemoryUnified {
-		l.text(s.pal.dim, "   shared with the host, which has ").number(s.pal.plain, s.snap.Host.MemoryAvailableBytes, 1.0/gib, 1, 0).text(s.pal.dim, " GiB left")
+		l.text(s.pal.dim, "   host in use ").number(s.pal.plain, s.hostInUse(), 1.0/gib, 1, 0)
+		s.available(l.text(s.pal.dim, " GiB   "), " GiB + ")
 	} else {
 		s.measure(l.text(s.pal.dim, "   free "), g, monitor.MemoryFreeBytes)
 		s.measure(l.text(s.pal.dim, "   reserved "), g, monitor.MemoryReservedBytes)
@@ -177,15 +190,17 @@ func (s *Screen) writeClocks(p *panel, g *monitor.GPU) {
 
 func (s *Screen) writeLinks(p *panel, g *monitor.GPU) {
 	whole := func(l *line, id monitor.ReadingID) { l.number(s.pal.plain, g.Readings[id], 1, 0, 0) }
-	l := s.line.reset().text(s.pal.dim, "gen ")
-	whole(l, monitor.PCIeGeneration)
-	whole(l.text(s.pal.dim, " of "), monitor.PCIeGenerationMax)
-	whole(l.text(s.pal.dim, "  x"), monitor.PCIeWidth)
-	whole(l.text(s.pal.dim, " of x"), monitor.PCIeWidthMax)
-	s.rates(l.pad(3), g, monitor.PCIeRxBytesPerSecond, monitor.PCIeTxBytesPerSecond)
-	whole(l.text(s.pal.dim, "   replays "), monitor.PCIeReplays)
-	s.put(p, "PCIe", l)
-	l = s.line.reset()
+	l := s.line.reset()
+	if !g.Integrated {
+		whole(l.text(s.pal.dim, "gen "), monitor.PCIeGeneration)
+		whole(l.text(s.pal.dim, " of "), monitor.PCIeGenerationMax)
+		whole(l.text(s.pal.dim, "  x"), monitor.PCIeWidth)
+		whole(l.text(s.pal.dim, " of x"), monitor.PCIeWidthMax)
+		s.rates(l.pad(3), g, monitor.PCIeRxBytesPerSecond, monitor.PCIeTxBytesPerSecond)
+		whole(l.text(s.pal.dim, "   replays "), monitor.PCIeReplays)
+		s.put(p, "PCIe", l)
+		l.reset()
+	}
 	whole(l, monitor.NVLinkLinksActive)
 	s.rates(l.text(s.pal.dim, " links up   "), g, monitor.NVLinkRxBytesPerSecond, monitor.NVLinkTxBytesPerSecond)
 	s.measure(l.text(s.pal.dim, "   fabric "), g, monitor.FabricState)
@@ -298,9 +313,18 @@ func (s *Screen) writeUnknown(p *panel, g *monitor.GPU) {
 		s.put(p, "", l)
 	}
 	for id := range monitor.NumReadings {
-		if r := g.Readings[id]; !r.Known() {
+		if r := g.Readings[id]; !r.Known() && !(g.Integrated && id >= monitor.PCIeGeneration && id <= monitor.PCIeReplays) {
 			row(id.Info().Label, r.Reason, r.Err)
 		}
+	}
+	pl := &s.snap.Platform
+	for i := range pl.Parts {
+		if r := &pl.Parts[i]; g.Integrated && !told(r) {
+			row(r.Name, r.Readings[0].Reason, r.Readings[0].Err)
+		}
+	}
+	if g.Integrated && pl.L4T.Known() && !s.hasEMC() {
+		row("EMC", pl.EMCMHz.Reason, pl.EMCMHz.Err)
 	}
 	for _, t := range []struct {
 		name string

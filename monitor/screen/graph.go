@@ -118,8 +118,9 @@ func (t *strips) add(c curve, rows int) {
 func (s *Screen) stripsOf(g *monitor.GPU, width, rows int) strips {
 	var t strips
 	memory := 0
+	used := s.curveOf(g, monitor.HistoryMemory, memoryName(g))
 	switch graph := s.v.Graph; {
-	case graph == GraphMemory:
+	case graph == GraphMemory, g.MemoryUnified && used.samples == nil:
 	case rows > maxInner+1:
 		memory = rows / 3
 	case g.MemoryUnified && graph == GraphGPU && rows >= 4:
@@ -131,19 +132,21 @@ func (s *Screen) stripsOf(g *monitor.GPU, width, rows int) strips {
 	case GraphSM:
 		t.add(s.curveOf(g, monitor.HistorySM, "SM"), rest)
 	case GraphMemory:
-		t.add(s.curveOf(g, monitor.HistoryMemory, "MEM"), rest)
+		t.add(used, rest)
 	case GraphPower:
 		t.add(s.curveOf(g, monitor.HistoryPower, "POWER of limit"), rest)
 	case GraphPCIe:
+		if g.Integrated {
+			t.add(curve{label: "no PCIe"}, rest)
+			break
+		}
 		s.addRates(&t, g, monitor.HistoryPCIeRx, monitor.HistoryPCIeTx, "PCIe", width, rest, half)
 	case GraphNVLink:
 		s.addRates(&t, g, monitor.HistoryNVLinkRx, monitor.HistoryNVLinkTx, "NVLink", width, rest, half)
 	default:
 		t.add(s.load(g), rest)
 	}
-	if memory > 0 {
-		t.add(s.curveOf(g, monitor.HistoryMemory, "MEM"), memory)
-	}
+	t.add(used, memory)
 	return t
 }
 

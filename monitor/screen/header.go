@@ -91,7 +91,7 @@ func (s *Screen) drawHeader() {
 		g.done(p.dim, len(g.b)-start)
 	}
 
-	_, right := s.fit(s.w, 3, func(rights int) int {
+	left, right := s.fit(s.w, 3, func(rights int) int {
 		if rights > 0 {
 			return 2
 		}
@@ -104,6 +104,7 @@ func (s *Screen) drawHeader() {
 		}
 	}
 	x = s.w - right
+	s.drawModel(x-left-6, x-3)
 	for i := range s.groups {
 		if g := &s.groups[i]; !g.gone && g.right {
 			x = g.draw(s.f, x, 0) + 3
@@ -120,17 +121,11 @@ func (s *Screen) hostLoad(l *line) {
 		l.none(4)
 	}
 	l.text(p.dim, "  RAM ")
-	total, ok := h.MemoryTotalBytes.Float()
-	left, ok2 := h.MemoryAvailableBytes.Float()
-	if ok && ok2 {
-		decimals := 0
-		if total-left < 10*gib {
-			decimals = 1
-		}
-		l.float(p.plain, (total-left)/gib, decimals, 0)
-	} else {
-		l.none(1)
+	used, decimals := s.hostInUse(), 0
+	if v, _ := used.Float(); v < 10*gib {
+		decimals = 1
 	}
+	l.number(p.plain, used, 1.0/gib, decimals, 0)
 	l.text(p.dim, "/").number(p.dim, h.MemoryTotalBytes, 1.0/gib, 0, 0).text(p.dim, " GiB")
 }
 

@@ -148,7 +148,7 @@ func (s *Screen) arrangeCards() bool {
 	}
 	cells := 0
 	for _, i := range s.boxed {
-		cells = max(cells, cardCells(&s.snap.GPUs[i]))
+		cells = max(cells, s.cardCells(&s.snap.GPUs[i]))
 	}
 	least := 0
 	// Wide cards have room for names: the fewest columns in which all of them

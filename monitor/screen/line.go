@@ -177,15 +177,17 @@ func (l *line) number(st ansi.Style, r monitor.Reading, scale float64, decimals,
 }
 
 // percent appends a whole percentage in four cells, coloured by its value.
-func (l *line) percent(p *palette, v float64, ok bool) *line {
+func (l *line) percent(p *palette, v float64, ok bool) *line { return l.percentIn(p, v, ok, 4) }
+
+func (l *line) percentIn(p *palette, v float64, ok bool, width int) *line {
 	if !ok {
-		return l.none(4)
+		return l.none(width)
 	}
 	start := len(l.b)
 	st := at(&p.load, v)
 	l.b = strconv.AppendInt(l.b, int64(math.RoundToEven(v)), 10)
 	l.b = append(l.b, '%')
-	return l.shift(st, start, 4)
+	return l.shift(st, start, width)
 }
 
 func (l *line) percentOf(p *palette, r monitor.Reading) *line {

@@ -75,13 +75,14 @@ func (s *Screen) arrangeList(moved int) int {
 // arrangeColumns chooses the columns that fit, and how wide they are.
 func (s *Screen) arrangeColumns() {
 	l := &s.lay.list
-	names, sm, clock := 4, false, false
+	names, sm, power, clock := 4, false, false, false
 	for _, r := range s.listed {
 		g := r.gpu
 		if r.parent == g && g.Name.Known() {
 			names = max(names, ansi.Width(short(g.Name.Value)))
 		}
 		sm = sm || g.Readings[monitor.SMActivePercent].Known()
+		power = power || !g.Integrated || g.Readings[monitor.PowerMW].Known()
 		clock = clock || g.Readings[monitor.ClockGraphicsMHz].Known()
 	}
 	gibs, watts := "GiB", "POWER W"
@@ -102,12 +103,15 @@ func (s *Screen) arrangeColumns() {
 		allBytes, allWatts = allBytes+b, allWatts+w
 	}
 	memory := max(2*l.gib+len(l.slash), len(gibs)) + 2
-	power := max(2*l.watt+len(l.slash), len(watts)) + 2
+	l.power = max(2*l.watt+len(l.slash), len(watts)) + 2
 	if l.sum {
 		memory = max(memory, 2*wholeDigits(allBytes/gib)+len(l.slash)+1)
-		power = max(power, 2*wholeDigits(allWatts/1e3)+len(l.slash)+1)
+		l.power = max(l.power, 2*wholeDigits(allWatts/1e3)+len(l.slash)+1)
 	}
-	l.name, l.history, l.sm, l.memory, l.power, l.clock = 2+min(names, 20), 10, 0, memory, power, 0
+	l.name, l.history, l.sm, l.memory, l.clock = 2+min(names, 20), 10, 0, memory, 0
+	if !power {
+		l.power = 0
+	}
 	if sm {
 		l.sm = 5
 	}

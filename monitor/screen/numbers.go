@@ -4,11 +4,27 @@ import (
 	"nvtop-lite/monitor"
 )
 
-// cardRows are the rows of a card that every GPU has.
-const cardRows = 14
+// cardRows are the rows of a card that every GPU has, linkRows those of them that
+// an integrated one has not.
+const (
+	cardRows = 14
+	linkRows = 3
+)
+
+// moduleCells are the rows that what a module has takes at most.
+const moduleCells = 6
 
 // cardCells is how many rows of numbers a GPU has.
-func cardCells(g *monitor.GPU) int { return cardRows + max(len(g.Fans), 1) + len(g.MIG) }
+func (s *Screen) cardCells(g *monitor.GPU) int {
+	n := cardRows + max(len(g.Fans), 1) + len(g.MIG)
+	if !g.Integrated {
+		return n
+	}
+	if n -= linkRows; len(s.snap.Platform.Parts) > 0 {
+		return n + moduleCells
+	}
+	return n + 1
+}
 
 // cardColumns is how many columns of numbers a card has room for.
 func cardColumns(width int) int { return max((width-4+3)/(statsWidth+3), 1) }
@@ -64,9 +80,11 @@ func (s *Screen) writeCard(g *monitor.GPU, put func(*line)) {
 	p := &s.pal
 	put(s.loadRow(g))
 	put(s.memoryRow(g))
-	put(s.fields(g, "DRAM", monitor.DRAMActivePercent, "occupancy", monitor.SMOccupancyPercent))
-	put(s.fields(g, "ENC", monitor.EncoderPercent, "DEC", monitor.DecoderPercent))
-	put(s.fields(g, "JPEG", monitor.JPEGPercent, "OFA", monitor.OFAPercent))
+	if !nvgpu(g) {
+		put(s.fields(g, "DRAM", monitor.DRAMActivePercent, "occupancy", monitor.SMOccupancyPercent))
+		put(s.fields(g, "ENC", monitor.EncoderPercent, "DEC", monitor.DecoderPercent))
+		put(s.fields(g, "JPEG", monitor.JPEGPercent, "OFA", monitor.OFAPercent))
+	}
 	put(s.fields(g, "heat", monitor.TemperatureC, "memory", monitor.TemperatureMemoryC))
 
 	l := s.start(g).text(p.dim, "power ").number(p.plain, g.Readings[monitor.PowerMW], 1e-3, 1, 6)
@@ -78,12 +96,16 @@ func (s *Screen) writeCard(g *monitor.GPU, put func(*line)) {
 	put(s.pair(g, "clock", monitor.ClockGraphicsMHz, monitor.ClockGraphicsMaxMHz))
 	put(s.pair(g, "memory clock", monitor.ClockMemoryMHz, monitor.ClockMemoryMaxMHz))
 	l = s.pstate(s.start(g).text(p.dim, "P-state "), g)
-	l.text(p.dim, "   PCIe gen ").number(p.plain, g.Readings[monitor.PCIeGeneration], 1, 0, 0)
-	l.text(p.dim, " x").number(p.plain, g.Readings[monitor.PCIeWidth], 1, 0, 0)
-	put(l)
-	put(s.rateRow(g, "PCIe → GPU", monitor.PCIeRxBytesPerSecond))
-	put(s.rateRow(g, "PCIe ← GPU", monitor.PCIeTxBytesPerSecond))
-	put(s.nvlinkRow(g))
+	if g.Integrated {
+		put(l)
+	} else {
+		l.text(p.dim, "   PCIe gen ").number(p.plain, g.Readings[monitor.PCIeGeneration], 1, 0, 0)
+		l.text(p.dim, " x").number(p.plain, g.Readings[monitor.PCIeWidth], 1, 0, 0)
+		put(l)
+		put(s.rateRow(g, "PCIe → GPU", monitor.PCIeRxBytesPerSecond))
+		put(s.rateRow(g, "PCIe ← GPU", monitor.PCIeTxBytesPerSecond))
+		put(s.nvlinkRow(g))
+	}
 	if len(g.Fans) == 0 {
 		put(s.fields(g, "fan", monitor.FanPercent))
 	}
@@ -95,6 +117,12 @@ func (s *Screen) writeCard(g *monitor.GPU, put func(*line)) {
 	}
 	for i := range g.MIG {
 		put(s.instanceRow(g, &g.MIG[i]))
+	}
+	switch {
+	case nvgpu(g): // which has no loads of its engines
+		s.moduleRows(g, moduleCells+3, put)
+	case g.Integrated:
+		s.moduleRows(g, moduleCells, put)
 	}
 }
 

@@ -45,17 +45,18 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 	}
 	snap.Host.Hostname, snap.Driver.Version, snap.Driver.CUDAVersion = text(), text(), text()
 	if r.IntN(4) == 0 {
-		p := &snap.Platform
-		p.L4T, p.JetPack, p.PowerMode, p.Governor = text(), text(), text(), text()
-		p.EMCMHz, p.EMCPercent = number(monitor.OfFloat(2133)), number(monitor.OfFloat(41))
-		p.Parts = nil
+		snap.Platform.L4T, snap.Platform.JetPack, snap.Platform.PowerMode = text(), text(), text()
+		snap.Platform.Model, snap.Platform.SoC, snap.Platform.Governor = text(), text(), text()
+		snap.Platform.EMCMHz, snap.Platform.EMCPercent = number(monitor.OfInt(2133)), number(monitor.OfFloat(41))
+		snap.Host.HugePagesTotalBytes, snap.Host.HugePagesFreeBytes = number(monitor.OfInt(1)), number(monitor.OfInt(1))
+		snap.Platform.Parts = nil
 		for kind := range monitor.NumPartKinds {
-			for range []int{0, 1, 2, 200}[r.IntN(4)] {
-				part := monitor.Part{Kind: kind, Name: hostile[r.IntN(len(hostile))], Scope: []string{"gpu", "shared", "input"}[r.IntN(3)]}
-				for i := range part.Readings {
-					part.Readings[i] = number(monitor.OfInt(1))
+			for range []int{0, 1, 3, 200}[r.IntN(4)] {
+				part := monitor.Part{Kind: kind, Name: hostile[r.IntN(len(hostile))], Scope: []string{"gpu", "input", "shared", "\x1b[2J"}[r.IntN(4)]}
+				for i := range kind.Info().Readings {
+					part.Readings[i] = number(monitor.OfFloat(715.9))
 				}
-				p.Parts = append(p.Parts, part)
+				snap.Platform.Parts = append(snap.Platform.Parts, part)
 			}
 		}
 	}
@@ -75,7 +76,8 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 		g.StateSince, g.CallSince, g.Refreshed = r.Int64N(snap.Steady+5), r.Int64N(snap.Steady+5), r.Int64N(snap.Steady+5)
 		g.Call = hostile[r.IntN(len(hostile))]
 		g.Blocked = monitor.Reason(r.IntN(12))
-		g.Integrated, g.MemoryUnified = r.IntN(4) == 0, r.IntN(4) == 0
+		g.Integrated, g.MemoryUnified = r.IntN(3) == 0, r.IntN(3) == 0
+		g.Sources = [][]string{nil, {"nvml", "tegra"}, {"tegra"}}[r.IntN(3)]
 		if r.IntN(4) == 0 {
 			g.Index = []int{monitor.None, 0, 1234, -7}[r.IntN(4)]
 		}
