@@ -35,6 +35,7 @@ func AppendText(dst []byte, s *monitor.Snapshot, opts TextOptions) []byte {
 	t.header()
 	if len(s.GPUs) > 0 {
 		t.gpus()
+		t.module()
 		if !opts.Choice.None {
 			t.processes()
 		}
@@ -246,6 +247,100 @@ func (t *text) gpu(g, parent *monitor.GPU) ansi.Row {
 		temperature,
 		t.note(g),
 	)}
+}
+
+// module says what the memory of integrated GPUs is, and what is known of the
+// module that they are part of.
+func (t *text) module() {
+	p := &t.s.Platform
+	var lines []string
+	for i := range t.s.GPUs {
+		if g := &t.s.GPUs[i]; g.Integrated {
+			lines = append(lines, "GPU "+label(g, g)+": "+t.memory(g))
+		}
+	}
+	if lines == nil {
+		return
+	}
+	b := known("", ", ", p.Model)
+	b = known(b, ", ", p.SoC)
+	b = known(b, ", JetPack ", p.JetPack)
+	b = known(b, ", L4T ", p.L4T)
+	b = known(b, ", power mode ", p.PowerMode)
+	b = known(b, ", governor ", p.Governor)
+	rails, engines := "", ""
+	for i := range p.Parts {
+		switch r := &p.Parts[i]; r.Kind {
+		case monitor.Rail:
+			rails += ", " + r.Name + " " + Number(r.Readings[monitor.RailPower], perWatt, 1) + " W"
+			switch r.Scope {
+			case "gpu":
+				rails += " (the GPU alone)"
+			case "input":
+				rails += " (feeds everything)"
+			}
+		case monitor.Engine:
+			state := clocked(r.Readings[monitor.EngineClock], r.Readings[monitor.EngineLoad])
+			if on, ok := r.Readings[monitor.EngineOn].Flag(); ok && !on {
+				state = " off"
+			} else if ok && state == " -" {
+				state = " on"
+			}
+			engines += ", " + r.Name + state
+		}
+	}
+	if p.EMCMHz.Known() || p.EMCPercent.Known() {
+		engines += ", EMC" + clocked(p.EMCMHz, p.EMCPercent)
+	}
+	t.End()
+	for _, s := range append(lines, b, rails, engines) {
+		if s != "" {
+			t.Paragraph(strings.TrimPrefix(s, ", "), t.Plain)
+		}
+	}
+}
+
+// clocked returns " 2133 MHz 41%", or what is known of that.
+func clocked(clock, load monitor.Reading) string {
+	b := ""
+	if clock.Known() {
+		b = " " + Number(clock, 1, 0) + " MHz"
+	}
+	if load.Known() {
+		b += " " + Number(load, 1, 0) + "%"
+	}
+	return cmp.Or(b, " -")
+}
+
+// memory says what the memory of an integrated GPU is: the host's, or a part of
+// it.
+func (t *text) memory(g *monitor.GPU) string {
+	r := g.Readings[monitor.MemoryUsedBytes]
+	used := of(r, g.Readings[monitor.MemoryTotalBytes], perGiB, 1) + " GiB"
+	label, sum := "VRAM (shared) ", " (sum of GPU processes)"
+	switch {
+	case !g.MemoryUnified && g.Readings[monitor.MemoryTotalBytes].Known():
+		return "carve-out " + used
+	case !g.MemoryUnified:
+		return "memory " + used
+	case len(g.Sources) > 0 && g.Sources[0] == "tegra":
+		label, sum = "Shared ", " (nvmap)"
+	}
+	if used = label + used; r.Known() {
+		used += sum
+	}
+	h := &t.s.Host
+	total, ok := h.MemoryTotalBytes.Float()
+	left, ok2 := h.MemoryAvailableBytes.Float()
+	var host monitor.Reading
+	if ok && ok2 && left <= total {
+		host = monitor.OfFloat(total - left)
+	}
+	used += ", host in use " + of(host, h.MemoryTotalBytes, perGiB, 1) + " GiB, avail " + Number(h.MemoryAvailableBytes, perGiB, 1) + " GiB"
+	if v, _ := h.HugePagesTotalBytes.Float(); v > 0 {
+		used += " + " + Number(h.HugePagesFreeBytes, perGiB, 1) + " GiB huge pages"
+	}
+	return used
 }
 
 // state returns the state of a GPU that is not measured in words.
@@ -587,9 +682,6 @@ func (t *text) alarms() {
 				b += ": " + h.Text
 			}
 			alarms = append(alarms, alarm{b, h.Level})
-		}
-		if g.MemoryUnified {
-			alarms = append(alarms, alarm{"GPU " + label(g, g) + ": unified memory, shared with the host", monitor.Info})
 		}
 	}
 	sort.SliceStable(alarms, func(i, j int) bool { return alarms[i].level > alarms[j].level })
