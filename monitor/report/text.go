@@ -253,94 +253,115 @@ func (t *text) gpu(g, parent *monitor.GPU) ansi.Row {
 // module that they are part of.
 func (t *text) module() {
 	p := &t.s.Platform
-	var lines []string
+	begun := false
 	for i := range t.s.GPUs {
 		if g := &t.s.GPUs[i]; g.Integrated {
-			lines = append(lines, "GPU "+label(g, g)+": "+t.memory(g))
+			if !begun {
+				t.End()
+				begun = true
+			}
+			t.Paragraph(t.memory(g), t.Plain)
 		}
 	}
-	if lines == nil {
+	if !begun {
 		return
 	}
-	b := known("", ", ", p.Model)
-	b = known(b, ", ", p.SoC)
-	b = known(b, ", JetPack ", p.JetPack)
-	b = known(b, ", L4T ", p.L4T)
-	b = known(b, ", power mode ", p.PowerMode)
-	b = known(b, ", governor ", p.Governor)
-	rails, engines := "", ""
+	facts := ""
+	for i, x := range [...]*monitor.Text{&p.Model, &p.SoC, &p.JetPack, &p.L4T, &p.PowerMode, &p.Governor} {
+		facts = known(facts, moduleFacts[i], *x)
+	}
+	parts := ""
 	for i := range p.Parts {
-		switch r := &p.Parts[i]; r.Kind {
-		case monitor.Rail:
-			rails += ", " + r.Name + " " + Number(r.Readings[monitor.RailPower], perWatt, 1) + " W"
+		r := &p.Parts[i]
+		first, state := &r.Readings[0], " -"
+		switch on, known := first.Flag(); {
+		case r.Kind > monitor.Engine:
+			continue
+		case r.Kind == monitor.Rail:
+			state = " " + Number(*first, perWatt, 1) + " W"
 			switch r.Scope {
 			case "gpu":
-				rails += " (the GPU alone)"
+				state += " (the GPU alone)"
 			case "input":
-				rails += " (feeds everything)"
+				state += " (feeds everything)"
 			}
-		case monitor.Engine:
-			state := clocked(r.Readings[monitor.EngineClock], r.Readings[monitor.EngineLoad])
-			if on, ok := r.Readings[monitor.EngineOn].Flag(); ok && !on {
-				state = " off"
-			} else if ok && state == " -" {
-				state = " on"
-			}
-			engines += ", " + r.Name + state
+		case known && !on:
+			state = " off"
+		case known:
+			state = " on"
+			fallthrough
+		default:
+			state = clocked(&r.Readings[monitor.EngineClock], &r.Readings[monitor.EngineLoad], state)
 		}
+		parts += ", " + r.Name + state
 	}
-	if p.EMCMHz.Known() || p.EMCPercent.Known() {
-		engines += ", EMC" + clocked(p.EMCMHz, p.EMCPercent)
+	if b := clocked(&p.EMCMHz, &p.EMCPercent, ""); b != "" {
+		parts += ", EMC" + b
 	}
-	t.End()
-	for _, s := range append(lines, b, rails, engines) {
-		if s != "" {
-			t.Paragraph(strings.TrimPrefix(s, ", "), t.Plain)
-		}
+	t.list(facts)
+	t.list(parts)
+}
+
+// list writes what begins with a comma, if anything.
+func (t *text) list(s string) {
+	if s != "" {
+		t.Paragraph(s[len(", "):], t.Plain)
 	}
 }
 
-// clocked returns " 2133 MHz 41%", or what is known of that.
-func clocked(clock, load monitor.Reading) string {
+var moduleFacts = [...]string{", ", ", ", ", JetPack ", ", L4T ", ", power mode ", ", governor "}
+
+// clocked returns " 2133 MHz 41%", what is known of that, or none.
+func clocked(clock, load *monitor.Reading, none string) string {
 	b := ""
 	if clock.Known() {
-		b = " " + Number(clock, 1, 0) + " MHz"
+		b = " " + Number(*clock, 1, 0) + " MHz"
 	}
 	if load.Known() {
-		b += " " + Number(load, 1, 0) + "%"
+		b += " " + Number(*load, 1, 0) + "%"
 	}
-	return cmp.Or(b, " -")
+	return cmp.Or(b, none)
 }
 
 // memory says what the memory of an integrated GPU is: the host's, or a part of
 // it.
 func (t *text) memory(g *monitor.GPU) string {
-	r := g.Readings[monitor.MemoryUsedBytes]
-	used := of(r, g.Readings[monitor.MemoryTotalBytes], perGiB, 1) + " GiB"
-	label, sum := "VRAM (shared) ", " (sum of GPU processes)"
-	switch {
-	case !g.MemoryUnified && g.Readings[monitor.MemoryTotalBytes].Known():
-		return "carve-out " + used
+	h, used, total := &t.s.Host, &g.Readings[monitor.MemoryUsedBytes], &g.Readings[monitor.MemoryTotalBytes]
+	name, how := "memory ", ""
+	switch nvgpu := len(g.Sources) > 0 && g.Sources[0] == "tegra"; {
+	case !g.MemoryUnified && total.Known():
+		name = "carve-out "
 	case !g.MemoryUnified:
-		return "memory " + used
-	case len(g.Sources) > 0 && g.Sources[0] == "tegra":
-		label, sum = "Shared ", " (nvmap)"
+	case nvgpu:
+		name, how = "Shared ", " (nvmap)"
+	default:
+		name, how = "VRAM (shared) ", " (sum of GPU processes)"
 	}
-	if used = label + used; r.Known() {
-		used += sum
+	b := "GPU " + label(g, g) + ": " + name + gib(used, total)
+	if !g.MemoryUnified {
+		return b
 	}
-	h := &t.s.Host
-	total, ok := h.MemoryTotalBytes.Float()
-	left, ok2 := h.MemoryAvailableBytes.Float()
+	if !used.Known() {
+		how = ""
+	}
 	var host monitor.Reading
-	if ok && ok2 && left <= total {
-		host = monitor.OfFloat(total - left)
+	all, _ := h.MemoryTotalBytes.Float()
+	if left, ok := h.MemoryAvailableBytes.Float(); ok && left <= all {
+		host = monitor.OfFloat(all - left)
 	}
-	used += ", host in use " + of(host, h.MemoryTotalBytes, perGiB, 1) + " GiB, avail " + Number(h.MemoryAvailableBytes, perGiB, 1) + " GiB"
+	b += how + ", host in use " + gib(&host, &h.MemoryTotalBytes) + ", avail " + gib(&h.MemoryAvailableBytes, nil)
 	if v, _ := h.HugePagesTotalBytes.Float(); v > 0 {
-		used += " + " + Number(h.HugePagesFreeBytes, perGiB, 1) + " GiB huge pages"
+		b += " + " + gib(&h.HugePagesFreeBytes, nil) + " huge pages"
 	}
-	return used
+	return b
+}
+
+// gib returns "part/whole GiB", or without a whole the part.
+func gib(part, whole *monitor.Reading) string {
+	if whole == nil {
+		return Number(*part, perGiB, 1) + " GiB"
+	}
+	return of(*part, *whole, perGiB, 1) + " GiB"
 }
 
 // state returns the state of a GPU that is not measured in words.

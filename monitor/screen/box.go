@@ -184,7 +184,7 @@ func (s *Screen) drawTop(g *monitor.GPU, x, y, w int) {
 func (s *Screen) power(g *monitor.GPU, l *group) {
 	p := &s.pal
 	if r := s.ownRail(g); r != nil {
-		s.partText(l.text(p.dim, "  │ "), r, false)
+		s.writePart(l.text(p.dim, "  │ "), r, false)
 		return
 	}
 	watts := g.Readings[monitor.PowerMW]
@@ -212,6 +212,10 @@ func wattDigits(r monitor.Reading) int {
 }
 
 // wholeDigits is how many cells the rounded value takes.
+//
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
 func wholeDigits(v float64) int { return digits(int(math.RoundToEven(min(max(v, 0), 1e12)))) }
 
 func (s *Screen) celsius() string {
@@ -230,60 +234,71 @@ func short(name string) string {
 	return name
 }
 
+// stats is a column of numbers being drawn.
+type stats struct {
+	f         *ansi.Frame
+	x, y, end int
+}
+
+// draw draws the next row, if there is room for it.
+//
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
+func (t *stats) draw(l *line) {
+	if t.y < t.end {
+		l.drawCut(t.f, t.x, t.y, statsWidth)
+	}
+	t.y++
+}
+
 // drawStats draws the column of numbers.
 func (s *Screen) drawStats(g *monitor.GPU, x, y, h int) {
-	p := &s.pal
-	row := 0
-	draw := func(l *line) {
-		if row < h {
-			l.drawCut(s.f, x, y+row, statsWidth)
-		}
-		row++
-	}
-	draw(s.loadRow(g))
-	draw(s.memoryRow(g))
+	p, t := &s.pal, &stats{s.f, x, y, y + h}
+	t.draw(s.loadRow(g))
+	t.draw(s.memoryRow(g))
 	switch {
 	case len(g.MIG) > 0:
-		s.instanceRows(g, x, y+row, h-row)
+		s.instanceRows(g, x, t.y, t.end-t.y)
 		return
 	case g.Integrated:
-		left := s.moduleRows(g, h-row, draw)
+		left := s.moduleRows(g, t.end-t.y, t.draw)
 		if left > 0 && h > maxInner && (g.Readings[monitor.PerformanceState].Known() || g.Readings[monitor.EnergyJoules].Known()) {
-			draw(s.energyRow(g))
+			t.draw(s.energyRow(g))
 		}
 		return
 	}
 	links := s.linked(g)
 	if h >= 5 {
 		if l := s.extraRow(g); l != nil {
-			draw(l)
+			t.draw(l)
 		} else {
-			s.f.Fill(x, y+row, statsWidth, 1, '─', p.dim)
-			row++
+			s.f.Fill(x, t.y, statsWidth, 1, '─', p.dim)
+			t.y++
 		}
 	}
 	switch {
 	case h >= 5 || h == 4 && !links:
-		draw(s.rateRow(g, "PCIe → GPU", monitor.PCIeRxBytesPerSecond))
-		draw(s.rateRow(g, "PCIe ← GPU", monitor.PCIeTxBytesPerSecond))
+		t.draw(s.rateRow(g, "PCIe → GPU", monitor.PCIeRxBytesPerSecond))
+		t.draw(s.rateRow(g, "PCIe ← GPU", monitor.PCIeTxBytesPerSecond))
 	case h == 4: // NVLink is where the traffic is
-		draw(s.rateRow(g, "NVLink → GPU", monitor.NVLinkRxBytesPerSecond))
-		draw(s.rateRow(g, "NVLink ← GPU", monitor.NVLinkTxBytesPerSecond))
+		t.draw(s.rateRow(g, "NVLink → GPU", monitor.NVLinkRxBytesPerSecond))
+		t.draw(s.rateRow(g, "NVLink ← GPU", monitor.NVLinkTxBytesPerSecond))
 	case h == 3 && links:
-		draw(s.nvlinkRow(g))
+		t.draw(s.nvlinkRow(g))
 	case h == 3:
-		draw(s.bothWays(g, "PCIe", 2, monitor.PCIeRxBytesPerSecond, monitor.PCIeTxBytesPerSecond))
+		t.draw(s.bothWays(g, "PCIe", 2, monitor.PCIeRxBytesPerSecond, monitor.PCIeTxBytesPerSecond))
 	}
 	if h > maxInner {
 		if s.codes(g) {
-			draw(s.coders(g, s.start(g)))
+			t.draw(s.coders(g, s.start(g)))
 		} else {
-			draw(s.fields(g, "DRAM", monitor.DRAMActivePercent, "occupancy", monitor.SMOccupancyPercent))
+			t.draw(s.fields(g, "DRAM", monitor.DRAMActivePercent, "occupancy", monitor.SMOccupancyPercent))
 		}
 		l := s.start(g).text(p.dim, "memory ").number(p.plain, g.Readings[monitor.ClockMemoryMHz], 1, 0, 5).text(p.dim, " MHz")
 		s.field(l.to(21), g, monitor.TemperatureMemoryC)
-		draw(l)
-		draw(s.energyRow(g))
+		t.draw(l)
+		t.draw(s.energyRow(g))
 	}
 }
 
@@ -363,27 +378,26 @@ func (s *Screen) codes(g *monitor.GPU) bool {
 
 func (s *Screen) memoryRow(g *monitor.GPU) *line {
 	p := &s.pal
-	used, total := g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes]
-	pair := func(l *line, used, total monitor.Reading, slash string) *line {
-		l.number(p.plain, used, 1.0/gib, 1, 0).text(p.dim, slash)
-		return l.number(p.dim, total, 1.0/gib, 1, 0).text(p.dim, " GiB")
-	}
+	used, total := &g.Readings[monitor.MemoryUsedBytes], &g.Readings[monitor.MemoryTotalBytes]
+	l, r := s.start(g), &s.side
 	if host := s.hostInUse(); g.MemoryUnified && !used.Known() && host.Known() {
-		return pair(s.start(g).text(p.dim, "host in use "), host, s.snap.Host.MemoryTotalBytes, " / ")
+		return s.gibs(l.text(p.dim, "host in use "), &host, &s.snap.Host.MemoryTotalBytes, " / ").text(p.dim, " GiB")
 	}
 	name := memoryName(g)
-	part, ok := shareOf(used, total)
-	l, r := &s.line, &s.side
-	for _, form := range [...]struct {
-		share int // cells
-		slash string
-	}{{4, " / "}, {3, " / "}, {3, "/"}, {0, "/"}} {
+	part, ok := shareOf(*used, *total)
+	// Where both do not fit, the share moves up to the name, then the blanks
+	// around the slash go, then the share.
+	slash := " / "
+	for form := range 4 {
 		s.start(g).text(p.dim, name).pad(1)
-		if form.share > 0 {
-			l.percentIn(p, part, ok, form.share)
+		if form < 3 {
+			l.percentIn(p, part, ok, 4-min(form, 1))
+		}
+		if form >= 2 {
+			slash = "/"
 		}
 		r.reset().fade = l.fade
-		if pair(r, used, total, form.slash); l.w < statsWidth-r.w {
+		if s.gibs(r, used, total, slash).text(p.dim, " GiB"); l.w+r.w < statsWidth {
 			break
 		}
 	}

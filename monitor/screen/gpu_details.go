@@ -115,13 +115,8 @@ func (s *Screen) writeLoads(p *panel, g *monitor.GPU) {
 	s.putReadings(p, "load", g,
 		"GPU", monitor.UtilizationPercent, "SM", monitor.SMActivePercent, "occupancy", monitor.SMOccupancyPercent,
 		"tensor", monitor.TensorActivePercent, "DRAM", monitor.DRAMActivePercent, "memory controller", monitor.MemoryUtilizationPercent)
-	label := "engines"
 	if !nvgpu(g) {
-		s.putReadings(p, label, g, "encoder", monitor.EncoderPercent, "decoder", monitor.DecoderPercent, "JPEG", monitor.JPEGPercent, "optical flow", monitor.OFAPercent)
-		label = ""
-	}
-	if g.Integrated {
-		s.putParts(p, label, monitor.Engine, 0)
+		s.putReadings(p, "engines", g, "encoder", monitor.EncoderPercent, "decoder", monitor.DecoderPercent, "JPEG", monitor.JPEGPercent, "optical flow", monitor.OFAPercent)
 	}
 	l := s.line.reset()
 	if name := memoryName(g); name != "MEM" {
@@ -134,8 +129,9 @@ func (s *Screen) writeLoads(p *panel, g *monitor.GPU) {
 		l.text(s.pal.dim, " (").float(s.pal.plain, part, 0, 0).text(s.pal.dim, "%)")
 	}
 	if g.MemoryUnified {
-		l.text(s.pal.dim, "   host in use ").number(s.pal.plain, s.hostInUse(), 1.0/gib, 1, 0)
-		s.available(l.text(s.pal.dim, " GiB   "), " GiB + ")
+		host := s.hostInUse()
+		s.gibs(l.text(s.pal.dim, "   host in use "), &host, nil, "")
+		s.available(l.text(s.pal.dim, " GiB   "), " GiB + ", " GiB")
 	} else {
 		s.measure(l.text(s.pal.dim, "   free "), g, monitor.MemoryFreeBytes)
 		s.measure(l.text(s.pal.dim, "   reserved "), g, monitor.MemoryReservedBytes)
@@ -319,11 +315,12 @@ func (s *Screen) writeUnknown(p *panel, g *monitor.GPU) {
 	}
 	pl := &s.snap.Platform
 	for i := range pl.Parts {
-		if r := &pl.Parts[i]; g.Integrated && !told(r) {
+		r := &pl.Parts[i]
+		if known, _ := told(r); !known && g.Integrated {
 			row(r.Name, r.Readings[0].Reason, r.Readings[0].Err)
 		}
 	}
-	if g.Integrated && pl.L4T.Known() && !s.hasEMC() {
+	if g.Integrated && len(pl.Parts) > 0 && !pl.EMCMHz.Known() {
 		row("EMC", pl.EMCMHz.Reason, pl.EMCMHz.Err)
 	}
 	for _, t := range []struct {

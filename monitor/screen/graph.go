@@ -73,6 +73,8 @@ func (c *curve) at(back int) float64 {
 }
 
 // curveOf returns a series of a GPU.
+//
+//go:noinline
 func (s *Screen) curveOf(g *monitor.GPU, q monitor.Quantity, label string) curve {
 	return curve{label: label, samples: s.series(g, q), full: 100}
 }
@@ -107,6 +109,9 @@ type strips struct {
 	n     int
 }
 
+// Inlined, it would make the program 1 kB larger, as would curveOf.
+//
+//go:noinline
 func (t *strips) add(c curve, rows int) {
 	if rows > 0 {
 		t.curve[t.n], t.rows[t.n] = c, rows
@@ -118,9 +123,8 @@ func (t *strips) add(c curve, rows int) {
 func (s *Screen) stripsOf(g *monitor.GPU, width, rows int) strips {
 	var t strips
 	memory := 0
-	used := s.curveOf(g, monitor.HistoryMemory, memoryName(g))
 	switch graph := s.v.Graph; {
-	case graph == GraphMemory, g.MemoryUnified && used.samples == nil:
+	case graph == GraphMemory, g.MemoryUnified && s.series(g, monitor.HistoryMemory) == nil:
 	case rows > maxInner+1:
 		memory = rows / 3
 	case g.MemoryUnified && graph == GraphGPU && rows >= 4:
@@ -132,7 +136,7 @@ func (s *Screen) stripsOf(g *monitor.GPU, width, rows int) strips {
 	case GraphSM:
 		t.add(s.curveOf(g, monitor.HistorySM, "SM"), rest)
 	case GraphMemory:
-		t.add(used, rest)
+		t.add(s.curveOf(g, monitor.HistoryMemory, memoryName(g)), rest)
 	case GraphPower:
 		t.add(s.curveOf(g, monitor.HistoryPower, "POWER of limit"), rest)
 	case GraphPCIe:
@@ -146,7 +150,9 @@ func (s *Screen) stripsOf(g *monitor.GPU, width, rows int) strips {
 	default:
 		t.add(s.load(g), rest)
 	}
-	t.add(used, memory)
+	if memory > 0 {
+		t.add(s.curveOf(g, monitor.HistoryMemory, memoryName(g)), memory)
+	}
 	return t
 }
 

@@ -1,11 +1,6 @@
 package screen
 
-import (
-	"strings"
-
-	"nvtop-lite/internal/ansi"
-	"nvtop-lite/monitor"
-)
+import "nvtop-lite/monitor"
 
 // nvgpu reports whether a GPU is driven by nvgpu, of which NVML knows little more
 // than the name.
@@ -13,6 +8,8 @@ func nvgpu(g *monitor.GPU) bool { return len(g.Sources) > 0 && g.Sources[0] == "
 
 // memoryName is what the memory of a GPU is called. Under nvgpu what is used of
 // the host's is one figure of the kernel, else the sum of the processes.
+//
+//go:noinline
 func memoryName(g *monitor.GPU) string {
 	switch {
 	case g.MemoryUnified && nvgpu(g):
@@ -36,262 +33,237 @@ func (s *Screen) hostInUse() monitor.Reading {
 	return monitor.OfFloat(total - left)
 }
 
-// available appends what the host has left: where memory is set aside for huge
-// pages both parts, with plus between them.
-func (s *Screen) available(l *line, plus string) *line {
+// available appends what the host has left, and end: where memory is set aside for
+// huge pages both parts, with plus between them.
+func (s *Screen) available(l *line, plus, end string) *line {
 	p, h := &s.pal, &s.snap.Host
-	l.text(p.dim, "avail ").number(p.plain, h.MemoryAvailableBytes, 1.0/gib, 1, 0)
+	first, second := &h.MemoryAvailableBytes, (*monitor.Reading)(nil)
 	if v, _ := h.HugePagesTotalBytes.Float(); v > 0 {
-		return l.text(p.dim, plus).number(p.plain, h.HugePagesFreeBytes, 1.0/gib, 1, 0).text(p.dim, " GiB huge pages")
+		second, end = &h.HugePagesFreeBytes, " GiB huge pages"
 	}
-	return l.text(p.dim, " GiB")
+	return s.gibs(l.text(p.dim, "avail "), first, second, plus).text(p.dim, end)
+}
+
+// gibs appends one or two sizes, with what is to stand between them.
+func (s *Screen) gibs(l *line, first, second *monitor.Reading, between string) *line {
+	l.number(s.pal.plain, *first, 1.0/gib, 1, 0)
+	if second != nil {
+		l.text(s.pal.dim, between).number(s.pal.dim, *second, 1.0/gib, 1, 0)
+	}
+	return l
 }
 
 // ownRail is the power rail that feeds an integrated GPU alone, nil where there
 // is none or the driver has measured something else.
 func (s *Screen) ownRail(g *monitor.GPU) *monitor.Part {
+	if !g.Integrated {
+		return nil
+	}
 	watts, known := g.Readings[monitor.PowerMW].Float()
 	for i := range s.snap.Platform.Parts {
 		r := &s.snap.Platform.Parts[i]
-		if !g.Integrated || r.Kind != monitor.Rail || r.Scope != "gpu" {
-			continue
-		}
-		if v, ok := r.Readings[monitor.RailPower].Float(); !known || ok && v == watts {
+		v, ok := r.Readings[monitor.RailPower].Float()
+		if r.Kind == monitor.Rail && r.Scope == "gpu" && (!known || ok && v == watts) {
 			return r
 		}
 	}
 	return nil
 }
 
-// told reports whether anything is known of a part.
-func told(r *monitor.Part) bool {
-	for i := range r.Kind.Info().Readings {
-		if r.Readings[i].Known() {
-			return true
+// told reports whether anything is known of a part, and whether that is that an
+// engine is off or a counter at 0.
+func told(r *monitor.Part) (known, off bool) {
+	for i := range r.Readings {
+		known = known || r.Readings[i].Known()
+	}
+	v, ok := r.Readings[0].Float()
+	return known, ok && v == 0
+}
+
+// pick lists the parts of a kind: the rail that feeds everything first, engines
+// that are off last, alerts only if they were raised. For the rows of a GPU it
+// leaves out the rail on its edge, and engines of which only the details can say
+// why nothing is known.
+func (s *Screen) pick(kind monitor.PartKind, rows *monitor.GPU) []int {
+	s.parts = s.parts[:0]
+	var own *monitor.Part
+	if rows != nil {
+		own = s.ownRail(rows)
+	}
+	for _, last := range [...]bool{false, true} {
+		for i := range s.snap.Platform.Parts {
+			r := &s.snap.Platform.Parts[i]
+			known, after := told(r)
+			if r.Kind != kind || r == own || kind == monitor.ThrottleAlert && after || kind == monitor.Engine && rows != nil && !known {
+				continue
+			}
+			switch kind {
+			case monitor.Rail:
+				after = r.Scope != "input"
+			case monitor.OverCurrent:
+				after = false
+			}
+			if after == last {
+				s.parts = append(s.parts, i)
+			}
 		}
 	}
-	return false
+	return s.parts
 }
 
-// leads reports whether a part stands before others of its kind: the rail that
-// feeds everything, engines at work.
-func leads(r *monitor.Part) bool {
-	if r.Kind == monitor.Rail {
-		return r.Scope == "input"
-	}
-	on, known := r.Readings[monitor.EngineOn].Flag()
-	return on || !known
-}
-
-// part appends a rail or an engine in few words, or in full.
-func (s *Screen) partText(l *line, r *monitor.Part, full bool) {
+// writePart appends a part in few words, or in full.
+func (s *Screen) writePart(l *line, r *monitor.Part, full bool) {
 	p := &s.pal
-	l.cut(p.dim, r.Name, 16).pad(1)
-	if r.Kind == monitor.Rail {
-		l.number(p.plain, r.Readings[monitor.RailPower], 1e-3, 1, 0).text(p.dim, " W")
-		return
-	}
-	clock, load := r.Readings[monitor.EngineClock], r.Readings[monitor.EngineLoad]
+	l.cut(p.dim, r.Name, 20).pad(1)
+	known, off := told(r)
+	clock, load := &r.Readings[monitor.EngineClock], &r.Readings[monitor.EngineLoad]
 	switch {
-	case !told(r):
-		l.text(p.plain, "-")
-	case !leads(r):
+	case r.Kind == monitor.Rail:
+		l.number(p.plain, r.Readings[monitor.RailPower], 1e-3, 1, 0).text(p.dim, " W")
+	case r.Kind != monitor.Engine || !known:
+		l.number(p.plain, r.Readings[0], 1, 0, 0)
+	case off:
 		l.text(p.plain, "off")
 	case !clock.Known() && !load.Known():
 		l.text(p.plain, "on")
-	case load.Known() && !full:
-		s.clocked(l, monitor.Reading{}, load)
 	default:
+		if load.Known() && !full {
+			clock = load // which says more
+		}
 		s.clocked(l, clock, load)
 	}
 }
 
 // clocked appends "2133 MHz 41%", or the part of it that is known.
-func (s *Screen) clocked(l *line, clock, load monitor.Reading) *line {
+func (s *Screen) clocked(l *line, clock, load *monitor.Reading) {
 	p := &s.pal
-	if clock.Known() {
-		l.number(p.plain, clock, 1, 0, 0).text(p.dim, " MHz")
+	if clock != load && clock.Known() {
+		l.number(p.plain, *clock, 1, 0, 0).text(p.dim, " MHz")
 		if load.Known() {
 			l.pad(1)
 		}
 	}
 	if load.Known() {
-		l.number(p.plain, load, 1, 0, 0).text(p.dim, "%")
+		l.number(p.plain, *load, 1, 0, 0).text(p.dim, "%")
 	}
-	return l
-}
-
-// hasEMC reports whether anything is known of the memory controller.
-func (s *Screen) hasEMC() bool {
-	return s.snap.Platform.EMCMHz.Known() || s.snap.Platform.EMCPercent.Known()
-}
-
-// inRows reports whether a part has a place in the rows of a GPU: what is on the
-// edge already has none, and of what is unknown only the details say why.
-func inRows(r *monitor.Part, kind monitor.PartKind, own *monitor.Part) bool {
-	return r.Kind == kind && r != own && (kind == monitor.Rail || told(r))
-}
-
-// count is how many parts of a kind there are for rows.
-func (s *Screen) partCount(kind monitor.PartKind, own *monitor.Part) (n int) {
-	for i := range s.snap.Platform.Parts {
-		if inRows(&s.snap.Platform.Parts[i], kind, own) {
-			n++
-		}
-	}
-	return n
 }
 
 // partRows hands on the parts of a kind, as many as fit into rows; "+2" stands
-// for those that do not. It returns how many rows they take.
-func (s *Screen) partRows(g *monitor.GPU, kind monitor.PartKind, own *monitor.Part, rows int, put func(*line)) (used int) {
-	left := s.partCount(kind, own)
-	if left == 0 || rows <= 0 {
-		return 0
+// for those that do not. It returns how many rows are left.
+func (s *Screen) partRows(g *monitor.GPU, kind monitor.PartKind, rows int, put func(*line)) int {
+	parts := s.pick(kind, g)
+	if len(parts) == 0 || rows <= 0 {
+		return rows
 	}
 	gap := 2
 	if kind == monitor.Rail {
 		gap = 3
 	}
 	l := s.start(g)
-	for _, first := range [...]bool{true, false} {
-		for i := range s.snap.Platform.Parts {
-			r := &s.snap.Platform.Parts[i]
-			if !inRows(r, kind, own) || leads(r) != first {
-				continue
-			}
-			item := s.part.reset()
-			item.fade = l.fade
-			s.partText(item, r, false)
-			need := l.w + gap + item.w
-			if used == rows-1 && left > 1 {
-				need += 3 + digits(left-1) // "  +2"
-			}
-			if l.w > 0 && need > statsWidth {
-				if used == rows-1 {
-					put(l.pad(2).text(s.pal.plain, "+").int(s.pal.plain, int64(left), 0))
-					return rows
-				}
-				put(l)
-				used++
-				l = s.start(g)
-			}
-			if l.w > 0 {
-				l.pad(gap)
-			}
-			l.append(item)
-			left--
+	for k, i := range parts {
+		item := s.part.reset()
+		item.fade = l.fade
+		s.writePart(item, &s.snap.Platform.Parts[i], false)
+		left, need := len(parts)-k, l.w+gap+item.w
+		if rows == 1 && left > 1 {
+			need += 3 + digits(left)
 		}
+		switch {
+		case l.w == 0:
+		case need <= statsWidth:
+			l.pad(gap)
+		case rows == 1:
+			put(l.text(s.pal.plain, "  +").int(s.pal.plain, int64(left), 0))
+			return 0
+		default:
+			put(l)
+			rows--
+			l = s.start(g)
+		}
+		l.append(item)
 	}
 	put(l)
-	return used + 1
+	return rows - 1
 }
 
 // moduleRows hands on what an integrated GPU has in common with its module, in
 // at most so many rows, and returns how many are left.
 func (s *Screen) moduleRows(g *monitor.GPU, rows int, put func(*line)) int {
 	if rows > 0 && g.MemoryUnified {
-		l := s.available(s.start(g), " + ")
-		if v, _ := s.snap.Host.HugePagesTotalBytes.Float(); v <= 0 {
-			l.text(s.pal.dim, "  (host and GPU)")
-		}
-		put(l)
+		put(s.available(s.start(g), " + ", " GiB  (host and GPU)"))
 		rows--
 	}
-	own := s.ownRail(g)
-	others := 0 // rows kept for what is no rail
-	if s.partCount(monitor.Engine, nil) > 0 {
-		others++
+	if rows <= 0 {
+		return 0
 	}
-	emc := s.hasEMC()
-	if emc {
-		others++
+	kept := min(len(s.pick(monitor.Engine, g)), 1)
+	pl, emc := &s.snap.Platform, 0
+	if pl.EMCMHz.Known() || pl.EMCPercent.Known() {
+		emc = 1
 	}
-	rows -= s.partRows(g, monitor.Rail, own, max(rows-others, min(rows, 1)), put)
-	kept := 0
-	if emc && rows > 1 {
-		kept = 1
-	}
-	rows -= s.partRows(g, monitor.Engine, nil, rows-kept, put)
-	if emc && rows > 0 {
-		put(s.clocked(s.start(g).text(s.pal.dim, "EMC "), s.snap.Platform.EMCMHz, s.snap.Platform.EMCPercent))
+	kept = min(kept+emc, rows-1)
+	rows = kept + s.partRows(g, monitor.Rail, rows-kept, put)
+	kept = min(emc, rows-1)
+	if rows = kept + s.partRows(g, monitor.Engine, rows-kept, put); emc > 0 && rows > 0 {
+		l := s.start(g).text(s.pal.dim, "EMC ")
+		s.clocked(l, &pl.EMCMHz, &pl.EMCPercent)
+		put(l)
 		rows--
 	}
 	return rows
 }
 
-// scopes say what a rail feeds.
-func scopeWords(scope string) string {
-	switch scope {
-	case "gpu":
-		return "the GPU alone"
-	case "input":
-		return "feeds everything"
-	}
-	return "shared with others"
-}
+var (
+	moduleLabels = [...]string{"", "SoC ", "JetPack ", "L4T ", "power mode ", "governor "}
+	partLabels   = [monitor.NumPartKinds]string{"rails", "engines", "alerts", "OC events"}
+)
 
 // writeModule adds what is known of the module that an integrated GPU is part
 // of.
 func (s *Screen) writeModule(p *panel) {
 	pl := &s.snap.Platform
 	l := s.line.reset()
-	for _, t := range [...]struct {
-		label string
-		text  *monitor.Text
-	}{{"", &pl.Model}, {"SoC ", &pl.SoC}, {"JetPack ", &pl.JetPack}, {"L4T ", &pl.L4T}, {"power mode ", &pl.PowerMode}, {"governor ", &pl.Governor}} {
-		if !t.text.Known() || t.text.Value == "" {
+	for i, t := range [...]*monitor.Text{&pl.Model, &pl.SoC, &pl.JetPack, &pl.L4T, &pl.PowerMode, &pl.Governor} {
+		if !t.Known() {
 			continue
 		}
 		if l.w > 0 {
 			l.pad(3)
 		}
-		s.word(l, t.label, *t.text)
+		s.word(l, moduleLabels[i], *t)
 	}
 	if l.w > 0 {
 		s.put(p, "module", l)
 	}
-	label := "rails"
-	for i := range pl.Parts {
-		if r := &pl.Parts[i]; r.Kind == monitor.Rail {
-			l := s.line.reset()
-			s.partText(l, r, true)
-			s.put(p, label, l.to(26).text(s.pal.dim, scopeWords(r.Scope)))
+	for kind, label := range partLabels {
+		l := s.line.reset()
+		for _, i := range s.pick(monitor.PartKind(kind), nil) {
+			r := &pl.Parts[i]
+			if l.w > 0 {
+				l.pad(3)
+			}
+			if s.writePart(l, r, true); r.Kind != monitor.Rail {
+				continue
+			}
+			words := "shared with others"
+			switch r.Scope {
+			case "gpu":
+				words = "the GPU alone"
+			case "input":
+				words = "feeds everything"
+			}
+			s.put(p, label, l.to(26).text(s.pal.dim, words))
+			l.reset()
 			label = ""
 		}
-	}
-	if s.hasEMC() {
-		s.put(p, "EMC", s.clocked(s.line.reset(), pl.EMCMHz, pl.EMCPercent))
-	}
-	s.putParts(p, "alerts", monitor.ThrottleAlert, 1)
-	s.putParts(p, "current", monitor.OverCurrent, 0)
-}
-
-// putParts adds a row of engines, or of counters that have reached least.
-func (s *Screen) putParts(p *panel, label string, kind monitor.PartKind, least int64) {
-	l := s.line.reset()
-	for i := range s.snap.Platform.Parts {
-		r := &s.snap.Platform.Parts[i]
-		n, known := r.Readings[0].Int()
-		if r.Kind != kind || kind != monitor.Engine && (!known || n < least) {
-			continue
-		}
 		if l.w > 0 {
-			l.pad(3)
+			s.put(p, label, l)
 		}
-		if kind == monitor.Engine {
-			s.partText(l, r, true)
-			continue
-		}
-		l.cut(s.pal.dim, r.Name, 24).pad(1).int(s.pal.plain, n, 0)
 	}
-	if l.w == 0 {
-		return
+	l = s.line.reset()
+	if s.clocked(l, &pl.EMCMHz, &pl.EMCPercent); l.w > 0 {
+		s.put(p, "EMC", l)
 	}
-	if kind == monitor.OverCurrent {
-		l.text(s.pal.dim, "   times too high since boot")
-	}
-	s.put(p, label, l)
 }
 
 // unifiedNote appends what the figure of used memory is where that is the host's,
@@ -327,30 +299,17 @@ func (s *Screen) unifiedNote(l *line) bool {
 	return false
 }
 
-// drawModel draws the name of a module so that it ends before column end: as many
-// words of it as there is room for.
+// drawModel draws the name of a module so that it ends before column end, cut to
+// the room there is.
 func (s *Screen) drawModel(room, end int) {
-	if s.snap == nil || s.w < hostFrom {
+	if s.snap == nil || s.w < hostFrom || room < 12 {
 		return
 	}
-	pl := &s.snap.Platform
-	if !pl.L4T.Known() || !pl.Model.Known() {
-		return
-	}
-	name, mark := pl.Model.Value, 0
-	if ansi.Width(name) > room {
-		name = short(name)
-	}
-	for ansi.Width(name)+mark > room {
-		i := strings.LastIndexByte(name, ' ')
-		if i < 8 {
-			return // nothing that tells modules apart
+	if pl := &s.snap.Platform; pl.L4T.Known() && pl.Model.Known() {
+		name := pl.Model.Value
+		if len(name) > room {
+			name = short(name)
 		}
-		name, mark = name[:i], 1
+		s.line.reset().cut(s.pal.dim, name, room).drawRight(s.f, end, 0)
 	}
-	l := s.line.reset().text(s.pal.dim, name)
-	if mark > 0 {
-		l.text(s.pal.dim, "…")
-	}
-	l.drawRight(s.f, end, 0)
 }

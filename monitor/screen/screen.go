@@ -42,6 +42,7 @@ type Screen struct {
 	groups    []group
 	words     []string
 	hints     []hint
+	parts     []int // of a module: those being drawn
 	boxed     []int // of shown: those that have a box
 	folds     []fold
 	procs     []procRow

@@ -77,6 +77,10 @@ func (o *ownerOrder) Swap(i, j int) {
 }
 
 // ownerOf is the account of a process, "" for the user's own and the unknown.
+//
+// Inlined, it would make the program 2 kB larger.
+//
+//go:noinline
 func (s *Screen) ownerOf(p *monitor.Process) string {
 	if !p.User.Known() || p.User.Value == s.opt.User {
 		return ""

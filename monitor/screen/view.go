@@ -180,6 +180,9 @@ func (s *Screen) Hit(x, y int) Target {
 	return Target{}
 }
 
+// Inlined, it would make the program 5 kB larger.
+//
+//go:noinline
 func (s *Screen) target(x, y, w, h int, t Target) {
 	s.targets = append(s.targets, area{x, y, w, h, false, t})
 }
