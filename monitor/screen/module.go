@@ -1,6 +1,10 @@
 package screen
 
-import "nvtop-lite/monitor"
+import (
+	"strings"
+
+	"nvtop-lite/monitor"
+)
 
 // nvgpu reports whether a GPU is driven by nvgpu, of which NVML knows little more
 // than the name.
@@ -203,7 +207,7 @@ func (s *Screen) moduleRows(g *monitor.GPU, rows int, put func(*line)) int {
 	}
 	kept = min(kept+emc, rows-1)
 	rows = kept + s.partRows(g, monitor.Rail, rows-kept, put)
-	kept = min(emc, rows-1)
+	kept = min(emc, max(rows-1, 0))
 	if rows = kept + s.partRows(g, monitor.Engine, rows-kept, put); emc > 0 && rows > 0 {
 		l := s.start(g).text(s.pal.dim, "EMC ")
 		s.clocked(l, &pl.EMCMHz, &pl.EMCPercent)
@@ -284,13 +288,14 @@ func (s *Screen) unifiedNote(l *line) bool {
 		}
 		room := s.w - len(note) - len("  q quit  h help")
 		switch {
+		case room < 1:
+			return false
 		case l.w == 1:
 		case l.w+3 <= room:
 			l.pad(3)
 		case s.filtered == 0 && s.v.Choice.Text == "" && s.tableShown() == len(s.procs):
 			l.reset().pad(1)
-		}
-		if l.w > room {
+		default:
 			return false
 		}
 		l.text(s.pal.dim, note)
@@ -299,17 +304,26 @@ func (s *Screen) unifiedNote(l *line) bool {
 	return false
 }
 
-// drawModel draws the name of a module so that it ends before column end, cut to
-// the room there is.
+// drawModel draws the name of a module so that it ends before column end: as many
+// words as there is room for, if they tell modules apart.
 func (s *Screen) drawModel(room, end int) {
 	if s.snap == nil || s.w < hostFrom || room < 12 {
 		return
 	}
 	if pl := &s.snap.Platform; pl.L4T.Known() && pl.Model.Known() {
-		name := pl.Model.Value
+		name, l := pl.Model.Value, s.line.reset()
 		if len(name) > room {
 			name = short(name)
 		}
-		s.line.reset().cut(s.pal.dim, name, room).drawRight(s.f, end, 0)
+		if len(name) > room {
+			i := strings.LastIndexByte(name[:room], ' ')
+			if i < len("Jetson XX") {
+				return
+			}
+			l.cut(s.pal.dim, name[:i], room-1).text(s.pal.dim, "…")
+		} else {
+			l.text(s.pal.dim, name)
+		}
+		l.drawRight(s.f, end, 0)
 	}
 }

@@ -214,3 +214,222 @@ func carveOut(snap *monitor.Snapshot) {
 	snap.Platform.Kind = "unknown"
 	user(snap, 2210, monitor.Graphics, "game.exe", 900<<20)
 }
+
+// row returns the first row of a picture that has the text in it, from there to
+// the next wall.
+func row(f *ansi.Frame, text string) string {
+	for _, r := range rowsOf(f) {
+		if i := strings.Index(r, text); i >= 0 {
+			part, _, _ := strings.Cut(r[i:], "│")
+			return strings.TrimRight(part, " ")
+		}
+	}
+	return ""
+}
+
+// The row of the memory keeps what fits beside its name.
+func TestMemoryRowFits(t *testing.T) {
+	for _, tt := range []struct {
+		module      func(*monitor.Snapshot)
+		used, total float64 // GiB
+		start, want string
+	}{
+		{thor, 25.7, 122.8, "VRAM", "VRAM (shared) 21% 25.7 / 122.8 GiB"},
+		{thor, 0, 122.8, "VRAM", "VRAM (shared)   0% 0.0 / 122.8 GiB"},
+		{thor, 101.2, 122.8, "VRAM", "VRAM (shared) 82%  101.2/122.8 GiB"},
+		{thor, 122.8, 122.8, "VRAM", "VRAM (shared) 100% 122.8/122.8 GiB"},
+		{thor, 25.7, 1228.8, "VRAM", "VRAM (shared)  2%  25.7/1228.8 GiB"},
+		{thor, 1025.7, 1228.8, "VRAM", "VRAM (shared)    1025.7/1228.8 GiB"},
+		{orin, 3.9, 61.4, "Shared", "Shared   6%         3.9 / 61.4 GiB"},
+		{orin, 1025.7, 1228.8, "Shared", "Shared  83%    1025.7 / 1228.8 GiB"},
+		{carveOut, 1, 7.9, "carve", "carve-out  13%       1.0 / 7.9 GiB"},
+	} {
+		f := onScreen(t, 80, 24, Options{}, tt.module, func(v *View, snap *monitor.Snapshot) {
+			g := &snap.GPUs[0]
+			v.Graph = GraphPower // whose label is not that of the memory
+			v.ShowProcesses = false
+			g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes] = monitor.OfFloat(tt.used*gib), monitor.OfFloat(tt.total*gib)
+		})
+		got := ""
+		for _, r := range rowsOf(f) {
+			if i := strings.Index(r, "│ "+tt.start); i > 0 {
+				got = strings.TrimSuffix(r[i+len("│ "):], " │")
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%v of %v GiB: %q, want %q\n%s", tt.used, tt.total, got, tt.want, f)
+		}
+	}
+}
+
+// What the host uses is never taken for what the GPU uses.
+func TestHostInUseIsNotTheGPUs(t *testing.T) {
+	f := onScreen(t, 80, 24, Options{}, denied(orin), nil)
+	if got := row(f, "host in use"); got != "host in use 6.0 / 61.4 GiB" {
+		t.Errorf("%q in\n%s", got, f)
+	}
+	if s := f.String(); strings.Contains(s, "Shared") || strings.Contains(s, "unified memory") {
+		t.Errorf("a figure that there is not:\n%s", f)
+	}
+	f = onScreen(t, 80, 24, Options{}, denied(orin), func(_ *View, snap *monitor.Snapshot) {
+		snap.Host.MemoryAvailableBytes = monitor.Unknown(monitor.NotFound)
+	})
+	if got := row(f, "Shared"); got != "Shared    -           - / 61.4 GiB" {
+		t.Errorf("nothing known of the host: %q in\n%s", got, f)
+	}
+	// In the list there is no room for it.
+	f = onScreen(t, 80, 24, Options{}, denied(orin), func(v *View, _ *monitor.Snapshot) { v.Mode = List })
+	if s := f.String(); !strings.Contains(s, " -     -/61.4 ") || strings.Contains(s, "6.0/") {
+		t.Errorf("the list has\n%s", f)
+	}
+}
+
+// The rail of the GPU stands on the edge, unless the driver has measured
+// something else.
+func TestRailOnTheEdge(t *testing.T) {
+	edge := func(change func(*monitor.Snapshot)) (top, rails string) {
+		f := onScreen(t, 80, 24, Options{}, thor, func(_ *View, snap *monitor.Snapshot) { change(snap) })
+		return rowsOf(f)[1], row(f, "VIN")
+	}
+	for _, tt := range []struct {
+		what       string
+		change     func(*monitor.Snapshot)
+		top, rails string
+	}{
+		{"the same figure", func(*monitor.Snapshot) {}, "│ VDD_GPU 18.4 W ─", "VIN 61.0 W   VDD_CPU_SOC 9.2 W"},
+		{"no figure of the driver", func(snap *monitor.Snapshot) {
+			snap.GPUs[0].Readings[monitor.PowerMW] = monitor.Unknown(monitor.NotSupported)
+		}, "│ VDD_GPU 18.4 W ─", "VIN 61.0 W   VDD_CPU_SOC 9.2 W"},
+		{"another figure", func(snap *monitor.Snapshot) {
+			snap.GPUs[0].Readings[monitor.PowerMW] = monitor.OfFloat(21300)
+		}, "│  21 W ─", "VIN 61.0 W   VDD_GPU 18.4 W"},
+		{"an unknown rail", func(snap *monitor.Snapshot) {
+			snap.GPUs[0].Readings[monitor.PowerMW] = monitor.Unknown(monitor.NotSupported)
+			snap.Platform.Parts[0].Readings[monitor.RailPower] = monitor.Unknown(monitor.Asleep)
+		}, "│ VDD_GPU - W ─", "VIN 61.0 W   VDD_CPU_SOC 9.2 W"},
+		{"no rail of its own", func(snap *monitor.Snapshot) {
+			snap.GPUs[0].Readings[monitor.PowerMW] = monitor.Unknown(monitor.NotSupported)
+			snap.Platform.Parts[0].Scope = "shared"
+		}, "Thor (integrated) ─", "VIN 61.0 W   VDD_GPU 18.4 W"},
+	} {
+		if top, rails := edge(tt.change); !strings.Contains(top, tt.top) || rails != tt.rails {
+			t.Errorf("%s: %s\n%s", tt.what, top, rails)
+		}
+	}
+}
+
+// More rows show more of the module, and what does not fit is counted.
+func TestModuleRowsByHeight(t *testing.T) {
+	snap := newMachine(t, demo.Options{GPUs: 1}).next()
+	orin(snap)
+	s := New(Options{})
+	s.snap, s.v = snap, &View{}
+	for rows, want := range []string{
+		"",
+		"avail 55.3 GiB  (host and GPU)",
+		"avail 55.3 GiB  (host and GPU)|VDD_GPU_SOC 2.4 W  +3",
+		"avail 55.3 GiB  (host and GPU)|VDD_GPU_SOC 2.4 W  +3|NVENC 716 MHz  VIC 435 MHz  +6",
+		"avail 55.3 GiB  (host and GPU)|VDD_GPU_SOC 2.4 W  +3|NVENC 716 MHz  VIC 435 MHz  +6|EMC 2133 MHz 41%",
+		"avail 55.3 GiB  (host and GPU)|VDD_GPU_SOC 2.4 W|VDD_CPU_CV 0.8 W  +2|NVENC 716 MHz  VIC 435 MHz  +6|EMC 2133 MHz 41%",
+	} {
+		var got []string
+		s.moduleRows(&snap.GPUs[0], rows, func(l *line) {
+			f := ansi.NewFrame(statsWidth, 1)
+			l.drawCut(f, 0, 0, statsWidth)
+			got = append(got, rowsOf(f)[0])
+		})
+		if g := strings.Join(got, "|"); g != want {
+			t.Errorf("%d rows: %s\nwant %s", rows, g, want)
+		}
+	}
+}
+
+// An engine says what is known of it, and where nothing is, the details say why.
+func TestEngines(t *testing.T) {
+	e := func(on, clock, load monitor.Reading) monitor.Part {
+		return monitor.Part{Kind: monitor.Engine, Name: "NVENC", Readings: [3]monitor.Reading{on, clock, load}}
+	}
+	on, off, mhz, load, none := monitor.OfFlag(true), monitor.OfFlag(false), monitor.OfFloat(716), monitor.OfFloat(34), monitor.Unknown(monitor.NoPermission)
+	for want, part := range map[string]monitor.Part{
+		"NVENC 716 MHz": e(on, mhz, none), "NVENC 34%": e(on, mhz, load), "NVENC off": e(off, mhz, none), "NVENC on": e(on, none, none), "": e(none, none, none),
+	} {
+		alone := func(snap *monitor.Snapshot) {
+			orin(snap)
+			snap.Platform.Parts = []monitor.Part{part}
+		}
+		if got := row(onScreen(t, 80, 24, Options{}, alone, nil), "NVENC"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		f := onScreen(t, 100, 90, Options{}, alone, details)
+		if got := strings.Contains(f.String(), "NVENC: no permission"); got != (want == "") {
+			t.Errorf("%q: reason given: %v\n%s", want, got, f)
+		}
+		if want == "NVENC 34%" && !strings.Contains(f.String(), "│ engines    NVENC 716 MHz 34% ") {
+			t.Errorf("details:\n%s", f)
+		}
+	}
+}
+
+// The name of the module is the first to go as the window gets narrow.
+func TestModelInTheHeader(t *testing.T) {
+	for _, tt := range []struct {
+		width int
+		want  string
+	}{{160, "  NVIDIA Jetson AGX Orin Developer Kit   JetPack"}, {138, "  Jetson AGX Orin Developer Kit   JetPack"}, {124, "   Jetson AGX…   JetPack"}, {112, "12:05:31         JetPack"}, {99, "JetPack"}} {
+		first := rowsOf(onScreen(t, tt.width, 24, Options{Version: "0.1"}, orin, nil))[0]
+		if !strings.Contains(first, tt.want) || strings.Contains(first, "Jetson") != strings.Contains(tt.want, "Jetson") ||
+			!strings.HasSuffix(first, "   JetPack 6.2.1  L4T 36.4.4  MAXN   1s") || tt.width >= hostFrom && !strings.Contains(first, "RAM 6.0/61 GiB") {
+			t.Errorf("%d columns: %s", tt.width, first)
+		}
+	}
+}
+
+// The note about the memory leaves what else is to be said its room.
+func TestUnifiedNoteGivesWay(t *testing.T) {
+	last := func(width int, change func(*View, *monitor.Snapshot)) string {
+		rows := rowsOf(onScreen(t, width, 14, Options{}, thor, change))
+		return rows[len(rows)-1]
+	}
+	const note = "unified memory: used = sum of GPU processes"
+	for _, tt := range []struct {
+		what   string
+		width  int
+		change func(*View, *monitor.Snapshot)
+		begins string
+	}{
+		{"nothing else to say", 80, nil, " " + note + "  "},
+		{"wide", 120, nil, " 1 process  sorted by GPU MEM ↓   " + note + "  "},
+		{"narrow", 58, nil, " 1 process  sorted by GPU MEM ↓  "},
+		{"a filter", 80, func(v *View, _ *monitor.Snapshot) { v.Choice.Text = "ollama" }, " 1 process of 1  sorted"},
+		{"processes out of sight", 80, func(_ *View, snap *monitor.Snapshot) {
+			for range 9 {
+				snap.GPUs[0].Processes = append(snap.GPUs[0].Processes, snap.GPUs[0].Processes[0])
+			}
+		}, " 1-"},
+		{"no table", 80, func(v *View, _ *monitor.Snapshot) { v.ShowProcesses = false }, " " + note + "  "},
+		{"an alarm", 80, func(_ *View, snap *monitor.Snapshot) {
+			snap.GPUs[0].Health = []monitor.Health{{Code: "some", Level: monitor.Warn, Text: "too hot"}}
+		}, " GPU 0: too hot  "},
+	} {
+		if got := last(tt.width, tt.change); !strings.HasPrefix(got, tt.begins) || !strings.Contains(got, "q quit  h help") {
+			t.Errorf("%s: %q, want %q", tt.what, got, tt.begins)
+		}
+	}
+}
+
+// A module is drawn without allocating too.
+func TestNoAllocationPerFrameOfAModule(t *testing.T) {
+	fm := newFilm(t, 1, 120, 40)
+	for _, snap := range fm.snaps {
+		uuid := snap.GPUs[0].UUID
+		orin(snap)
+		snap.GPUs[0].UUID = uuid // without one its key is made anew each time
+	}
+	for _, mode := range []Mode{Auto, Numbers, List} {
+		fm.v.Mode = mode
+		fm.step(t)
+		if n := testing.AllocsPerRun(100, func() { fm.step(t) }); n != 0 {
+			t.Errorf("%v: %v allocations a frame", mode, n)
+		}
+	}
+}
