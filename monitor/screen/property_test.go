@@ -44,7 +44,7 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 		return old
 	}
 	snap.Host.Hostname, snap.Driver.Version, snap.Driver.CUDAVersion = text(), text(), text()
-	if r.IntN(4) == 0 {
+	if r.IntN(2) == 0 {
 		snap.Platform.L4T, snap.Platform.JetPack, snap.Platform.PowerMode = text(), text(), text()
 		snap.Platform.Model, snap.Platform.SoC, snap.Platform.Governor = text(), text(), text()
 		snap.Platform.EMCMHz, snap.Platform.EMCPercent = number(monitor.OfInt(2133)), number(monitor.OfFloat(41))

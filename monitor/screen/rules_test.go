@@ -155,6 +155,16 @@ func TestColoursOfTheScales(t *testing.T) {
 // same frame.
 func TestWantsWhatItDraws(t *testing.T) {
 	snap, hist := newMachine(t, demo.Options{GPUs: 8}).after(60)
+	wantsWhatItDraws(t, snap, hist)
+	for _, module := range []func(*monitor.Snapshot){thor, orin, spark, denied(orin)} {
+		snap, hist := newMachine(t, demo.Options{GPUs: 1}).after(60)
+		module(snap)
+		wantsWhatItDraws(t, snap, hist)
+	}
+}
+
+func wantsWhatItDraws(t *testing.T, snap *monitor.Snapshot, hist *monitor.History) {
+	t.Helper()
 	for _, v := range []View{{}, {ShowProcesses: true}, {Mode: List}, {Mode: List, ShowProcesses: true}, {Mode: Boxes, ShowProcesses: true}, {Mode: Numbers}, {Mode: Processes}, {Mode: List, Graph: GraphNVLink}} {
 		v.Now = snap.Time
 		s := New(Options{})
