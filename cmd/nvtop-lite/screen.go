@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"os/user"
 
 	"nvtop-lite/internal/ansi"
 	"nvtop-lite/monitor"
@@ -102,9 +101,5 @@ func account(o *options) string {
 	if o.demo || o.command == commandReplay {
 		return ""
 	}
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.Username
+	return currentAccount()
 }

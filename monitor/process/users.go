@@ -24,6 +24,15 @@ type users struct {
 	readAt time.Time
 }
 
+// Account returns the account of uid as /etc/passwd has it, "" where it has none.
+func Account(uid uint32) string {
+	data, err := host.Root("/").ReadFile("/etc/passwd", maxPasswd)
+	if err != nil {
+		return ""
+	}
+	return parsePasswd(data)[uid]
+}
+
 // name returns the account of uid, its number where there is none. The file is
 // read again from time to time, sooner for a number it lacked.
 func (u *users) name(uid uint32) string {
