@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 	"strconv"
@@ -61,7 +60,7 @@ func ParseColumn(word string) (Column, error) {
 			return c, nil
 		}
 	}
-	return ByDefault, fmt.Errorf("%q is none of %s", word, strings.Join(columnWords[ByGPU:], ", "))
+	return ByDefault, Errorf("%q is none of %s", word, strings.Join(columnWords[ByGPU:], ", "))
 }
 
 // Choice says which processes are shown, and in which order. The zero Choice

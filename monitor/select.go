@@ -53,11 +53,11 @@ func NewSelection(parts, visible []string) (s Selection, err error) {
 func parseSelector(p string) (selector, error) {
 	sel := selector{text: p, first: None}
 	if p == "" {
-		return sel, fmt.Errorf("an empty part; expected numbers such as 0,2,4-7, a UUID or a PCI bus id")
+		return sel, Errorf("an empty part; expected numbers such as 0,2,4-7, a UUID or a PCI bus id")
 	}
 	if isUUID(p) {
 		if len(p) < len("gpu-")+4 {
-			return sel, fmt.Errorf("%q: a UUID needs at least 4 characters after %s", p, p[:4])
+			return sel, Errorf("%q: a UUID needs at least 4 characters after %s", p, p[:4])
 		}
 		sel.uuid = strings.ToLower(p)
 		return sel, nil
@@ -65,7 +65,7 @@ func parseSelector(p string) (selector, error) {
 	if strings.ContainsRune(p, ':') {
 		bus, ok := NormalBusID(p)
 		if !ok {
-			return sel, fmt.Errorf("%q: not a PCI bus id such as 0000:4e:00.0", p)
+			return sel, Errorf("%q: not a PCI bus id such as 0000:4e:00.0", p)
 		}
 		sel.bus = bus
 		return sel, nil
@@ -73,19 +73,19 @@ func parseSelector(p string) (selector, error) {
 	from, to, isRange := strings.Cut(p, "-")
 	first, ok := parseIndex(from)
 	if !ok {
-		return sel, fmt.Errorf("%q: expected a number, a range such as 4-7, a UUID or a PCI bus id", p)
+		return sel, Errorf("%q: expected a number, a range such as 4-7, a UUID or a PCI bus id", p)
 	}
 	last := first
 	if isRange {
 		if last, ok = parseIndex(to); !ok {
-			return sel, fmt.Errorf("%q: a range needs both ends, such as 4-7", p)
+			return sel, Errorf("%q: a range needs both ends, such as 4-7", p)
 		}
 	}
 	if last < first {
-		return sel, fmt.Errorf("%q: the range is reversed; write %d-%d", p, last, first)
+		return sel, Errorf("%q: the range is reversed; write %d-%d", p, last, first)
 	}
 	if last > maxIndex {
-		return sel, fmt.Errorf("%q: no GPU has a number above %d", p, maxIndex)
+		return sel, Errorf("%q: no GPU has a number above %d", p, maxIndex)
 	}
 	sel.first, sel.last = first, last
 	return sel, nil

@@ -264,11 +264,11 @@ func parseSeconds(v string) (time.Duration, error) {
 		number = n
 	}
 	if strings.Trim(number, "0123456789.") != "" {
-		return 0, fmt.Errorf("%q is no time", v)
+		return 0, monitor.Errorf("%q is no time", v)
 	}
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsInf(f, 0) || f > 1e9 {
-		return 0, fmt.Errorf("%q is no time", v)
+		return 0, monitor.Errorf("%q is no time", v)
 	}
 	return time.Duration(math.Round(f * unit)), nil
 }

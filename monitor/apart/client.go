@@ -3,7 +3,6 @@ package apart
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -401,7 +400,7 @@ func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
 			deliver(Event{Done: true})
 			return f, nil
 		default:
-			return f, fmt.Errorf("message of kind %q", k)
+			return f, monitor.Errorf("message of kind %q", k)
 		}
 	}
 }

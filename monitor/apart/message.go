@@ -3,12 +3,12 @@ package apart
 import (
 	"bufio"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"sync"
 	"time"
 
 	"nvtop-lite/internal/json"
+	"nvtop-lite/monitor"
 )
 
 // A message is a kind, the length of its payload in four bytes, little end
@@ -87,7 +87,7 @@ func (r *messageReader) next() (kind, []byte, error) {
 	}
 	n := binary.LittleEndian.Uint32(head[1:])
 	if n > maxPayload {
-		return 0, nil, fmt.Errorf("message of %d bytes", n)
+		return 0, nil, monitor.Errorf("message of %d bytes", n)
 	}
 	if uint32(cap(r.buf)) < n {
 		// Grown by what really arrives, not by what the header claims.

@@ -2,11 +2,11 @@ package process
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/host"
 )
 
@@ -24,7 +24,7 @@ type stat struct {
 // over the iterators of strings and bytes make the program 13 kB larger.
 var blank, newline, nul = []byte(" "), []byte("\n"), []byte{0}
 
-var errStat = fmt.Errorf("stat: %w", host.ErrMalformed)
+var errStat = monitor.Errorf("stat: %w", host.ErrMalformed)
 
 // parseStat reads /proc/PID/stat. The name may hold blanks and parentheses, so
 // the fields are counted from the last one.
@@ -76,7 +76,7 @@ func parseStatm(data []byte) (uint64, error) {
 	resident, _, _ := bytes.Cut(rest, blank)
 	pages, err := strconv.ParseUint(string(resident), 10, 45) // times 64 KiB it still fits
 	if err != nil {
-		return 0, fmt.Errorf("statm: %w", host.ErrMalformed)
+		return 0, monitor.Errorf("statm: %w", host.ErrMalformed)
 	}
 	return pages, nil
 }

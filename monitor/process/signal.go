@@ -2,7 +2,6 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 
@@ -62,7 +61,7 @@ func (s *Signaller) Pin(p *monitor.Process) (Target, error) {
 	case p.Namespace == monitor.NamespaceOutside:
 		return Target{}, errOutside(p.PID)
 	case !ok:
-		return Target{}, fmt.Errorf("when process %d started is unknown: another one may have its number by now", p.PID)
+		return Target{}, monitor.Errorf("when process %d started is unknown: another one may have its number by now", p.PID)
 	}
 	t := Target{PID: p.PID, StartTicks: uint64(start), user: p.User.Value}
 	if err := s.identify(&t); err != nil {
@@ -78,7 +77,7 @@ func (s *Signaller) Send(t Target, sig Signal) error {
 		return err
 	}
 	if !slices.Contains(signals, sig) {
-		return fmt.Errorf("%s cannot be sent here", sig.Name)
+		return monitor.Errorf("%s cannot be sent here", sig.Name)
 	}
 	return s.send(t, sig)
 }
@@ -97,9 +96,9 @@ func (s *Signaller) never(pid uint32) error {
 	case pid == 0:
 		return errors.New("PID 0 is no process")
 	case int(pid) == os.Getpid():
-		return fmt.Errorf("process %d is this program", pid)
+		return monitor.Errorf("process %d is this program", pid)
 	case int(pid) == os.Getppid():
-		return fmt.Errorf("process %d started this program", pid)
+		return monitor.Errorf("process %d started this program", pid)
 	case pid == 1:
 		return errors.New("process 1 is never signalled: all others depend on it")
 	}
@@ -107,5 +106,5 @@ func (s *Signaller) never(pid uint32) error {
 }
 
 func errOutside(pid uint32) error {
-	return fmt.Errorf("PID %d cannot be matched with a process here: it may count in another PID namespace", pid)
+	return monitor.Errorf("PID %d cannot be matched with a process here: it may count in another PID namespace", pid)
 }

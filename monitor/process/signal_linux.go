@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 
@@ -70,7 +69,7 @@ func (s *system) identify(t *Target) error {
 	case v.why != monitor.Known:
 		return errOutside(t.PID)
 	case v.namespace != monitor.NamespaceSame:
-		return fmt.Errorf("process %d has no GPU open", t.PID)
+		return monitor.Errorf("process %d has no GPU open", t.PID)
 	}
 	// It had its number then and has it now, so all that was read is its own.
 	return s.verify(*t)
@@ -98,7 +97,7 @@ func failure(pid uint32, err error) error {
 	if host.Reason(err) == monitor.NotFound {
 		return errEnded(pid)
 	}
-	return fmt.Errorf("process %d cannot be looked at: %w", pid, err)
+	return monitor.Errorf("process %d cannot be looked at: %w", pid, err)
 }
 
 func (s *system) send(t Target, sig Signal) error {
@@ -116,14 +115,14 @@ func (s *system) send(t Target, sig Signal) error {
 		// Linux before 5.3, or a container that does not let us: between the
 		// look and the signal the PID might pass to another process.
 	default:
-		return fmt.Errorf("process %d: pidfd_open: %w", t.PID, err)
+		return monitor.Errorf("process %d: pidfd_open: %w", t.PID, err)
 	}
 	now := t
 	if err := s.identify(&now); err != nil {
 		return err
 	}
 	if now.uid != t.uid {
-		return fmt.Errorf("process %d belongs to another user by now", t.PID)
+		return monitor.Errorf("process %d belongs to another user by now", t.PID)
 	}
 	switch err := kill(); err {
 	case nil:
@@ -133,7 +132,7 @@ func (s *system) send(t Target, sig Signal) error {
 	case unix.EPERM:
 		return errForbidden(t)
 	default:
-		return fmt.Errorf("process %d: %s: %w", t.PID, sig.Name, err)
+		return monitor.Errorf("process %d: %s: %w", t.PID, sig.Name, err)
 	}
 }
 

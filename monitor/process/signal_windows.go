@@ -2,13 +2,13 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 
+	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/host"
 )
 
@@ -38,7 +38,7 @@ func (s *system) hold(t Target) (windows.Handle, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return 0, errForbidden(t)
 	case err != nil:
-		return 0, fmt.Errorf("process %d: OpenProcess: %w", t.PID, err)
+		return 0, monitor.Errorf("process %d: OpenProcess: %w", t.PID, err)
 	}
 	if err := s.judge(h, t); err != nil {
 		windows.CloseHandle(h)
@@ -51,7 +51,7 @@ func (s *system) judge(h windows.Handle, t Target) error {
 	now, err := times(h)
 	switch {
 	case err != nil:
-		return fmt.Errorf("process %d cannot be looked at: %w", t.PID, err)
+		return monitor.Errorf("process %d cannot be looked at: %w", t.PID, err)
 	case now.start != t.StartTicks:
 		return errReused(t.PID)
 	case !running(h):
@@ -59,14 +59,14 @@ func (s *system) judge(h windows.Handle, t Target) error {
 	}
 	var about windows.PROCESS_BASIC_INFORMATION
 	if err := query(h, windows.ProcessBasicInformation, unsafe.Pointer(&about), unsafe.Sizeof(about)); err != nil {
-		return fmt.Errorf("process %d cannot be looked at: %w", t.PID, err)
+		return monitor.Errorf("process %d cannot be looked at: %w", t.PID, err)
 	}
 	if about.InheritedFromUniqueProcessId == uintptr(s.self) {
 		return errChild(t.PID)
 	}
 	var critical uint32
 	if query(h, windows.ProcessBreakOnTermination, unsafe.Pointer(&critical), unsafe.Sizeof(critical)) == nil && critical != 0 {
-		return fmt.Errorf("process %d is never ended: Windows would stop with it", t.PID)
+		return monitor.Errorf("process %d is never ended: Windows would stop with it", t.PID)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s *system) send(t Target, sig Signal) error {
 	case errors.Is(err, fs.ErrPermission):
 		return errForbidden(t)
 	default:
-		return fmt.Errorf("process %d: TerminateProcess: %w", t.PID, err)
+		return monitor.Errorf("process %d: TerminateProcess: %w", t.PID, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -170,7 +169,7 @@ func (t *tree) uid(pid uint32) (uint32, error) {
 	}
 	uid, ok := parseUID(data)
 	if !ok {
-		return 0, fmt.Errorf("status: %w", host.ErrMalformed)
+		return 0, monitor.Errorf("status: %w", host.ErrMalformed)
 	}
 	return uid, nil
 }

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -9,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"nvtop-lite/monitor"
 )
 
 // passwd is C's struct passwd, the same on every Linux and with every C library.
@@ -54,7 +55,7 @@ func libcAccount(uid uint32) (string, error) {
 		case errno == syscall.EINTR && tries < maxTries:
 			tries++
 		default:
-			return "", fmt.Errorf("getpwuid_r: %w", errno)
+			return "", monitor.Errorf("getpwuid_r: %w", errno)
 		}
 	}
 }

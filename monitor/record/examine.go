@@ -3,11 +3,11 @@ package record
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
 
+	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/report"
 )
 
@@ -72,7 +72,7 @@ func (r *Reader) check() error {
 			strange = true
 		}
 	}
-	return fmt.Errorf("%s is no recording: there is no snapshot in it", r.name)
+	return monitor.Errorf("%s is no recording: there is no snapshot in it", r.name)
 }
 
 // examineEnd finds out how the last gzip member ends. Where a run that was
@@ -108,7 +108,7 @@ func (w *Writer) examineEnd(r *Reader) error {
 			continue
 		}
 		if last == nil || !w.proven(member, last) {
-			return fmt.Errorf("%s cannot be appended to: its compressed data is cut off or damaged at the end; record to another file, or take what can be read of it: gzip -dc FILE > NEW", r.name)
+			return monitor.Errorf("%s cannot be appended to: its compressed data is cut off or damaged at the end; record to another file, or take what can be read of it: gzip -dc FILE > NEW", r.name)
 		}
 		w.ending, w.again = last.ending, last.line
 		return w.truncate(last.at)

@@ -2,7 +2,6 @@ package record
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -46,7 +45,7 @@ func Open(path string) (*Reader, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a directory", name)
+		err = monitor.Errorf("%s is a directory", name)
 	}
 	if err != nil {
 		file.Close()
@@ -160,7 +159,7 @@ func (r *Reader) decode(found *line) (*monitor.Snapshot, error) {
 	}
 	if r.refused == nil && !r.seen && !found.partial && found.number > 0 {
 		if _, ok := headOf(found.text); ok {
-			r.refused = fmt.Errorf("line %d: %w", found.number, err)
+			r.refused = monitor.Errorf("line %d: %w", found.number, err)
 		}
 	}
 	return nil, nil
@@ -169,15 +168,15 @@ func (r *Reader) decode(found *line) (*monitor.Snapshot, error) {
 // refuse says where another schema stands.
 func (r *Reader) refuse(found *line, other error) error {
 	if found.number > 0 {
-		return fmt.Errorf("%s, line %d: %w", r.name, found.number, other)
+		return monitor.Errorf("%s, line %d: %w", r.name, found.number, other)
 	}
-	return fmt.Errorf("%s, at byte %d: %w", r.name, found.at.entry, other)
+	return monitor.Errorf("%s, at byte %d: %w", r.name, found.at.entry, other)
 }
 
 // nothing says that there is no snapshot in the file.
 func (r *Reader) nothing() error {
 	if r.lines.numbered && r.lines.number == 0 && !r.lines.unfinished() {
-		return fmt.Errorf("%s is empty", r.name)
+		return monitor.Errorf("%s is empty", r.name)
 	}
 	if r.refused != nil && r.lines.numbered {
 		n := r.lines.number
@@ -185,11 +184,11 @@ func (r *Reader) nothing() error {
 			n++
 		}
 		if n == 1 {
-			return fmt.Errorf("%s: its only line cannot be read; %w", r.name, r.refused)
+			return monitor.Errorf("%s: its only line cannot be read; %w", r.name, r.refused)
 		}
-		return fmt.Errorf("%s: none of its %d lines can be read; %w", r.name, n, r.refused)
+		return monitor.Errorf("%s: none of its %d lines can be read; %w", r.name, n, r.refused)
 	}
-	return fmt.Errorf("%s is no recording: there is no snapshot in it", r.name)
+	return monitor.Errorf("%s is no recording: there is no snapshot in it", r.name)
 }
 
 // wrap names the file where an error does not.
@@ -198,7 +197,7 @@ func (r *Reader) wrap(err error) error {
 	if err == errStopped || errors.As(err, &path) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", r.name, err)
+	return monitor.Errorf("%s: %w", r.name, err)
 }
 
 // At returns the last snapshot at or before t. It leaves the place of Next
@@ -239,7 +238,7 @@ func (r *Reader) At(t time.Time) (*monitor.Snapshot, error) {
 }
 
 func (r *Reader) tooEarly(first time.Time) error {
-	return fmt.Errorf("%s begins only at %s", r.name, first.Format(time.RFC3339))
+	return monitor.Errorf("%s begins only at %s", r.name, first.Format(time.RFC3339))
 }
 
 // Last returns the last snapshot. It leaves the place of Next alone, as At does.

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -53,7 +52,7 @@ func timeOfDay(text string, clock time.Time, exact time.Duration, first, last ti
 		t := time.Date(year, month, day, clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), first.Location())
 		switch {
 		case t.After(last):
-			return t, fmt.Errorf("%s does not come in the recording, which goes from %s to %s", text,
+			return t, monitor.Errorf("%s does not come in the recording, which goes from %s to %s", text,
 				first.Format("2006-01-02 15:04:05"), last.Format("2006-01-02 15:04:05"))
 		case !t.Before(first):
 			return t, nil
@@ -64,5 +63,5 @@ func timeOfDay(text string, clock time.Time, exact time.Duration, first, last ti
 }
 
 func unknownTime(text string) error {
-	return fmt.Errorf("%q is no time: use 15:04, 15:04:05, 2006-01-02 15:04, 2006-01-02T15:04:05Z, +1h30m (after the first snapshot) or -5m (before the last)", text)
+	return monitor.Errorf("%q is no time: use 15:04, 15:04:05, 2006-01-02 15:04, 2006-01-02T15:04:05Z, +1h30m (after the first snapshot) or -5m (before the last)", text)
 }

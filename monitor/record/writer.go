@@ -5,11 +5,12 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
 	"strings"
+
+	"nvtop-lite/monitor"
 )
 
 // memberText is the text after which a gzip member is ended, in bytes: what a
@@ -73,7 +74,7 @@ func (w *Writer) begin(compress bool) error {
 	}
 	if w.regular = info.Mode().IsRegular(); w.regular {
 		if err := lock(w.file); err == errLocked {
-			return fmt.Errorf("%s is being recorded to by another program", w.file.Name())
+			return monitor.Errorf("%s is being recorded to by another program", w.file.Name())
 		}
 		// The one who had the lock may have written until now.
 		if info, err = w.file.Stat(); err != nil {
@@ -164,7 +165,7 @@ func (w *Writer) append(b []byte) error {
 	}
 	if n > 0 {
 		if trouble := w.truncate(w.size); trouble != nil {
-			w.torn = fmt.Errorf("%w; the file ends within a line: %w", err, trouble)
+			w.torn = monitor.Errorf("%w; the file ends within a line: %w", err, trouble)
 			return w.torn
 		}
 	}

@@ -153,7 +153,7 @@ type parser struct {
 
 func (p *parser) fail(what string) {
 	if p.err == nil {
-		p.err = fmt.Errorf("byte %d: %s", p.i+1, what)
+		p.err = monitor.Errorf("byte %d: %s", p.i+1, what)
 	}
 	p.i = len(p.b)
 }

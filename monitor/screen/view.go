@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func ParseMode(word string) (Mode, error) {
 			return Mode(m), nil
 		}
 	}
-	return Auto, fmt.Errorf("%q is none of %s", word, strings.Join(modeWords[:], ", "))
+	return Auto, monitor.Errorf("%q is none of %s", word, strings.Join(modeWords[:], ", "))
 }
 
 // Next returns the mode that follows m when the user cycles through them.
