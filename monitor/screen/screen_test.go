@@ -42,7 +42,6 @@ func (s sink) Begin(monitor.Want)           {}
 func (s sink) Call(string)                  {}
 func (s sink) Sources(names ...string)      { s.g.Sources = names }
 func (s sink) Identity(id monitor.Identity) { s.g.Identity = id }
-func (s sink) Sources(names ...string)      { s.g.Sources = names }
 func (s sink) State(st monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {
 	s.g.State, s.g.Blocked, s.g.StateReason, s.g.StateErr = st, blocked, why, err
 }
