@@ -380,8 +380,10 @@ func (s *Screen) memoryRow(g *monitor.GPU) *line {
 	p := &s.pal
 	used, total := &g.Readings[monitor.MemoryUsedBytes], &g.Readings[monitor.MemoryTotalBytes]
 	l, r := s.start(g), &s.side
-	if host := s.hostInUse(); g.MemoryUnified && !used.Known() && host.Known() {
-		return s.gibs(l.text(p.dim, "host in use "), &host, &s.snap.Host.MemoryTotalBytes, " / ").text(p.dim, " GiB")
+	if g.MemoryUnified && !used.Known() {
+		if host := s.hostInUse(); host.Known() {
+			return s.gibs(l.text(p.dim, "host in use "), &host, &s.snap.Host.MemoryTotalBytes, " / ").text(p.dim, " GiB")
+		}
 	}
 	name := memoryName(g)
 	part, ok := shareOf(*used, *total)
