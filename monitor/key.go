@@ -15,8 +15,15 @@ func Key(g *GPU) string {
 	if g.UUID.Known() && g.UUID.Value != "" {
 		return g.UUID.Value
 	}
-	return string(appendKey(nil, g))
+	var room [64]byte
+	key := appendKey(room[:0], g)
+	if string(key) == firstKey { // an integrated GPU has no UUID, and its key is asked for in each frame
+		return firstKey
+	}
+	return string(key)
 }
+
+const firstKey = "index:0"
 
 // appendKey appends Key(g), without an allocation where dst has room.
 func appendKey(dst []byte, g *GPU) []byte {

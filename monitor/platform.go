@@ -84,27 +84,43 @@ func samePlatform(a, b *Platform) bool {
 		a.JetPack == b.JetPack && a.PowerMode == b.PowerMode && a.Governor == b.Governor
 }
 
+// IsClosed returns whether it is not known which parts of a kind there are, and
+// why.
+func (p *Platform) IsClosed(k PartKind) (why Reason, closed bool) {
+	why = p.Closed[k]
+	return why, why != NotSampled && why != Known
+}
+
 // Power returns what the module takes: what flows into it, where that is
 // measured, else the sum of its rails, which is an estimate: some of it may be
 // measured twice, and some not at all. It is not_supported where there are no
 // rails.
 func (p *Platform) Power() Reading {
-	var sum Total
+	if why, closed := p.IsClosed(Rail); closed {
+		return Unknown(why)
+	}
+	total, sum := Unknown(NotSupported), 0.0
+	missing := Known
 	for i := range p.Parts {
-		switch r := &p.Parts[i]; {
-		case r.Kind != Rail:
-		case r.Scope == "input":
-			return r.Readings[RailPower]
-		default:
-			sum.Add(r.Readings[RailPower])
+		r := &p.Parts[i]
+		if r.Kind != Rail {
+			continue
+		}
+		total = r.Readings[RailPower]
+		if r.Scope == "input" {
+			return total
+		}
+		if mw, ok := total.Float(); ok {
+			sum += mw
+		} else {
+			missing = total.Reason
 		}
 	}
-	if sum.Parts() == 0 {
-		return Unknown(NotSupported)
-	}
-	total := sum.Reading()
-	if mw, ok := total.Float(); ok {
-		total = OfFloat(math.Round(mw*1e3) / 1e3)
+	switch {
+	case missing != Known:
+		return Unknown(missing)
+	case total.Known():
+		total = OfFloat(math.Round(sum*1e3) / 1e3)
 		total.Provenance = Estimated
 	}
 	return total

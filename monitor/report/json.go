@@ -316,11 +316,12 @@ func (w *writer) platform(p *monitor.Platform) {
 		}
 	}
 	for kind := range monitor.NumPartKinds {
-		if key := kind.Info().Key; p.Closed[kind] == monitor.NotSampled {
-			w.parts(&o, kind, p.Parts)
-		} else {
+		if why, closed := p.IsClosed(kind); closed {
+			key := kind.Info().Key
 			w.null(key)
-			o.miss(key, p.Closed[kind], monitor.CallError{})
+			o.miss(key, why, monitor.CallError{})
+		} else {
+			w.parts(&o, kind, p.Parts)
 		}
 	}
 	if power := p.Power(); power.Known() || applies(power.Reason) {

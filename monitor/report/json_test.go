@@ -46,7 +46,7 @@ var (
 	snapshotKeys = words("schema time steady_time interval_seconds source host driver platform gpus warnings")
 	hostKeys     = words("hostname os arch boot_id cpu_percent memory_total_bytes memory_available_bytes hugepages_total_bytes hugepages_free_bytes unavailable")
 	driverKeys   = words("version cuda_version nvml_version library unavailable")
-	platformKeys = words("kind model soc l4t jetpack power_mode gpu_governor rails engines throttle_alerts overcurrent emc_mhz emc_percent unavailable")
+	platformKeys = words("kind model soc l4t jetpack power_mode gpu_governor rails engines throttle_alerts overcurrent power_mw emc_mhz emc_percent unavailable provenance")
 	gpuKeys      = words(`index uuid pci_bus_id name architecture serial minor
 		state state_reason state_seconds age_seconds call call_seconds sources integrated gpu_instance_id compute_instance_id profile parent_uuid
 		utilization_percent memory_utilization_percent encoder_percent decoder_percent jpeg_percent ofa_percent
@@ -72,7 +72,7 @@ var (
 	}
 	// mayBeNull are nulls that mean "does not apply".
 	mayBeNull = words("state_reason state_seconds call call_seconds hint container job unit gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
-		"model soc l4t jetpack power_mode gpu_governor emc_mhz emc_percent")
+		"model soc l4t jetpack power_mode gpu_governor power_mw emc_mhz emc_percent")
 )
 
 func words(s string) []string { return strings.Fields(s) }

@@ -170,10 +170,11 @@ var platformTold = []schemaKey{
 	{"jetpack", "version of JetPack", "", "version of Linux for Tegra", onJetson, aText},
 	{"power_mode", "power mode that is set", "", "/var/lib/nvpmodel/status, /etc/nvpmodel.conf", onJetson, aText},
 	{"gpu_governor", "what chooses the clock of the integrated GPU, such as nvhost_podgov", "", "/sys/class/devfreq/*/governor", onJetson, aText},
-	{"rails", "power rails of a module; the reason of a null stands under rails[N].power_mw", "", "", notNull, listOf(ref("rail"))},
-	{"engines", "engines beside the GPU; the reason of a null stands under engines[N].on and so on", "", "", notNull, listOf(ref("engine"))},
-	{"throttle_alerts", "what tells that a part of the module is slowed down; the reason of a null stands under throttle_alerts[N].state", "", "", notNull, listOf(ref("throttle_alert"))},
-	{"overcurrent", "counters of over-current events; the reason of a null stands under overcurrent[N].events", "", "", notNull, listOf(ref("overcurrent"))},
+	{"rails", "power rails of a module; the reason of a null stands under rails[N].power_mw", "", "", reasoned, listOf(ref("rail"))},
+	{"engines", "engines beside the GPU; the reason of a null stands under engines[N].on and so on", "", "", reasoned, listOf(ref("engine"))},
+	{"throttle_alerts", "what tells that a part of the module is slowed down; the reason of a null stands under throttle_alerts[N].state", "", "", reasoned, listOf(ref("throttle_alert"))},
+	{"overcurrent", "counters of over-current events; the reason of a null stands under overcurrent[N].events", "", "", reasoned, listOf(ref("overcurrent"))},
+	{"power_mw", "what the module takes: its input, else an estimate, the sum of its rails", "mW", "the rails", onJetson, positive},
 	{"emc_mhz", "clock of the memory controller", "MHz", "/sys/kernel/debug/bpmp/debug/clk/emc/rate, /sys/class/devfreq/bwmgr/cur_freq", onJetson, positive},
 	{"emc_percent", "how much of what it could move at that clock it moves", "%", "/sys/kernel/debug/cactmon/mc_all, /sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity", onJetson, positive},
 }
@@ -194,7 +195,7 @@ var partsTold = [monitor.NumPartKinds]partTold{
 		{"name", "its name, such as nvenc", "", "/sys/kernel/debug/clk", notNull, aText},
 		{"on", "whether its clock runs", "", "/sys/kernel/debug/clk/*/clk_enable_count, clk_rate", absent, flagged},
 		{"clock_mhz", "its clock", "MHz", "/sys/kernel/debug/clk/*/clk_rate", absent, positive},
-		{"percent", "its load, which the kernel does not tell of most", "%", "", absent, positive},
+		{"percent", "its load, which the kernel does not tell of most", "%", "/sys/class/devfreq/*/device/load", absent, positive},
 	}},
 	monitor.ThrottleAlert: {"throttle_alert", "what tells that a part of the module is slowed down", "Each throttle alert", "In `throttle_alerts`.", []schemaKey{
 		{"name", "such as gpu-throttle-alert", "", "/sys/class/thermal/cooling_device*/type", notNull, aText},
@@ -473,7 +474,7 @@ func snapshotSchema() ordered {
 			"then", is("properties", is("processes_state", is("not", is("const", "ok")), "processes_age_seconds", is("type", "null"))),
 			"else", is("properties", is("processes_state", is("const", "ok")))),
 		is("if", is("properties", is("call", is("type", "null"))), "then", is("properties", is("call_seconds", is("type", "null")))))
-	platform := withReasons("the kind of machine; what is null without a reason does not apply to it", platformTold, partKeys(), nil)
+	platform := withReasons("the kind of machine; what is null without a reason does not apply to it", platformTold, partKeys(), nil, provenance([]string{"power_mw"}, partKeys()))
 	defs := ordered{}
 	for _, p := range partsTold {
 		defs = append(defs, entry{p.def, objectOf(p.what, p.keys)})
@@ -555,7 +556,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	for what, c := range map[string]struct{ got, want []string }{
 		"host":     {names(hostTold, "unavailable"), hostKeys},
 		"driver":   {names(driverTold, "unavailable"), driverKeys},
-		"platform": {names(platformTold, "unavailable"), platformKeys},
+		"platform": {names(platformTold, "unavailable provenance"), platformKeys},
 		"GPU":      {names(gpuTold(), "ages unavailable errors provenance"), gpuKeys},
 		"process":  {names(processTold, "unavailable provenance"), processKeys},
 		"fan":      {names(fanTold, ""), smallKeys["fans"]},
