@@ -53,6 +53,10 @@ type digits struct {
 func (d *digits) next() bool { return d.rest != "" && d.rest[0] >= '0' && d.rest[0] <= '9' }
 
 // number takes n digits.
+//
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
 func (d *digits) number(n int) (v int) {
 	for range n {
 		if !d.next() {

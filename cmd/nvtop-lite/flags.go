@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -434,9 +433,14 @@ func (o *options) check() error {
 // takeVisible puts the GPUs that CUDA shows in the place of "visible", and
 // returns what to warn of.
 func (o *options) takeVisible(lookup func(string) (string, bool)) (warning string, err error) {
-	given := len(o.gpus)
-	o.gpus = slices.DeleteFunc(o.gpus, func(part string) bool { return strings.TrimSpace(part) == "visible" })
-	if len(o.gpus) == given {
+	given := o.gpus
+	o.gpus = nil
+	for _, part := range given {
+		if strings.TrimSpace(part) != "visible" {
+			o.gpus = append(o.gpus, part)
+		}
+	}
+	if len(o.gpus) == len(given) {
 		return "", nil
 	}
 	value, set := lookup("CUDA_VISIBLE_DEVICES")

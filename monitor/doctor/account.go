@@ -154,7 +154,13 @@ func gpuOf(g *monitor.GPU, a *account) GPU {
 				r.Functions = []string{err.Function()}
 			}
 		}
-		r.Passed = slices.DeleteFunc(r.Passed, func(p Passed) bool { return slices.Contains(r.Functions, p.Function) })
+		passed := r.Passed
+		r.Passed = nil
+		for _, p := range passed {
+			if !slices.Contains(r.Functions, p.Function) {
+				r.Passed = append(r.Passed, p)
+			}
+		}
 		t.Readings = append(t.Readings, r)
 	}
 	for id := range monitor.NumReadings {

@@ -129,7 +129,13 @@ func (s *Source) enrol(index int, address string, newcomer bool) {
 
 // remove takes devices away. s.mu is held.
 func (s *Source) remove(which func(*device) bool) {
-	s.devices = slices.DeleteFunc(slices.Clone(s.devices), which)
+	list := make([]*device, 0, len(s.devices))
+	for _, d := range s.devices {
+		if !which(d) {
+			list = append(list, d)
+		}
+	}
+	s.devices = list
 }
 
 // hangs reports whether a refresh of the device takes long. s.mu is held.

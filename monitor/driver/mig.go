@@ -255,11 +255,20 @@ func (r *round) readInstance(in *instance, g *monitor.GPU) (stale bool) {
 
 // without leaves out the processes that stand in an instance.
 func (m *migState) without(list []monitor.Process) []monitor.Process {
-	return slices.DeleteFunc(slices.Clone(list), func(p monitor.Process) bool {
-		return p.GPUInstanceID != monitor.None && slices.ContainsFunc(m.list, func(in *instance) bool {
-			return in.listed && in.id.GPUInstanceID == p.GPUInstanceID &&
-				(p.ComputeInstanceID == monitor.None || in.id.ComputeInstanceID == p.ComputeInstanceID)
-		})
+	kept := make([]monitor.Process, 0, len(list))
+	for i := range list {
+		if !m.holds(&list[i]) {
+			kept = append(kept, list[i])
+		}
+	}
+	return kept
+}
+
+// holds reports whether a process stands in an instance whose list was read.
+func (m *migState) holds(p *monitor.Process) bool {
+	return p.GPUInstanceID != monitor.None && slices.ContainsFunc(m.list, func(in *instance) bool {
+		return in.listed && in.id.GPUInstanceID == p.GPUInstanceID &&
+			(p.ComputeInstanceID == monitor.None || in.id.ComputeInstanceID == p.ComputeInstanceID)
 	})
 }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -470,7 +469,7 @@ func (t *text) note(g *monitor.GPU) ansi.Cell {
 		return ansi.CellOf(fmt.Sprintf("MIG: %d instances", len(g.MIG)), t.Plain)
 	}
 	if len(g.Processes) > 0 {
-		first := slices.MinFunc(g.Processes, byMemory)
+		first := largest(g.Processes)
 		b := strconv.FormatUint(uint64(first.PID), 10)
 		if first.Name.Known() && first.Name.Value != "" {
 			b = first.Name.Value
@@ -486,17 +485,22 @@ func (t *text) note(g *monitor.GPU) ansi.Cell {
 	return ansi.CellOf(worst.Text, t.Plain)
 }
 
-// byMemory orders processes by memory, the largest first, then by PID.
-func byMemory(a, b monitor.Process) int {
-	x, ok := a.GPUMemoryBytes.Float()
-	y, ok2 := b.GPUMemoryBytes.Float()
-	if !ok {
-		x = -1
+// largest is the process that holds the most memory, of several the one with the
+// lowest PID.
+func largest(list []monitor.Process) *monitor.Process {
+	held := func(p *monitor.Process) float64 {
+		if v, ok := p.GPUMemoryBytes.Float(); ok {
+			return v
+		}
+		return -1
 	}
-	if !ok2 {
-		y = -1
+	best := &list[0]
+	for i := range list {
+		if p := &list[i]; held(p) > held(best) || held(p) == held(best) && p.PID < best.PID {
+			best = p
+		}
 	}
-	return cmp.Or(cmp.Compare(y, x), cmp.Compare(a.PID, b.PID))
+	return best
 }
 
 // sum returns the row below the GPUs: means of percentages, totals of the
