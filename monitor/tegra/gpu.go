@@ -68,11 +68,19 @@ func (g *gpu) look(now time.Time) {
 		}
 	}
 	g.values = [...]value{
-		{path: load, form: tenths}, {path: entry + "/cur_freq", form: hertz}, {path: entry + "/max_freq", form: hertz},
+		{path: load, form: tenths}, {path: in(entry, "/cur_freq"), form: hertz}, {path: in(entry, "/max_freq"), form: hertz},
 		{path: entries.find("nvenc", "/device/load"), form: tenths}, {path: entries.find("nvdec", "/device/load"), form: tenths},
-		{path: throttled, form: alert}, {path: findZone(g.root) + "/temp", form: milliGrade},
+		{path: throttled, form: alert}, {path: in(findZone(g.root), "/temp"), form: milliGrade},
 	}
 	g.fans = fansOf(g.root)
+}
+
+// in is a file in a folder, "" where there is no such folder.
+func in(folder, file string) string {
+	if folder == "" {
+		return ""
+	}
+	return folder + file
 }
 
 // read reads number i of filled. While the GPU has no power every look at its
@@ -144,6 +152,10 @@ func (g *gpu) readAll(want monitor.Want, sink monitor.Sink, now time.Time) {
 	sink.Begin(monitor.Want{})
 }
 
+// UsedKey is the line of /proc/meminfo that tells what nvmap gave out. Kernels of
+// L4T 38 and later lack it.
+const UsedKey = "NvMapMemUsed"
+
 // memory reads what the GPU and other devices have of the machine's memory.
 func (g *gpu) memory(want monitor.Want, sink monitor.Sink) {
 	processes := want.HasGroup(monitor.GroupProcesses) || want.HasGroup(monitor.GroupProcessLoad)
@@ -158,14 +170,14 @@ func (g *gpu) memory(want monitor.Want, sink monitor.Sink) {
 		whole.High = v
 	}
 	sink.Reading(monitor.MemoryTotalBytes, total)
-	used := host.Meminfo(string(g.root), "NvMapMemUsed")
+	used := host.Meminfo(string(g.root), UsedKey)
 	if used.Known() && !processes {
 		sink.Reading(monitor.MemoryUsedBytes, whole.Check(used))
 		return
 	}
 	table := readNVMap(g.root)
 	if !used.Known() {
-		used = table.total // kernels of L4T 38 and later do not tell
+		used = table.total
 	}
 	sink.Reading(monitor.MemoryUsedBytes, whole.Check(used))
 	for i := range table.processes {

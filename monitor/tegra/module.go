@@ -165,10 +165,17 @@ func (s *sensors) read(p *monitor.Platform, now time.Time) {
 	}
 }
 
+// memoryClocks and memoryLoads are where the clock of the memory controller is
+// told, and how much it moves.
+var (
+	memoryClocks = []string{"/sys/kernel/debug/bpmp/debug/clk/emc/rate", clocks + "emc/clk_rate", devfreq + "bwmgr/cur_freq"}
+	memoryLoads  = []string{"/sys/kernel/debug/cactmon/mc_all", "/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity"}
+)
+
 // memoryClock returns the clock and the load of the memory controller.
 func memoryClock(root host.Root) (clock, load monitor.Reading) {
-	clock, path := first(root, "/sys/kernel/debug/bpmp/debug/clk/emc/rate", clocks+"emc/clk_rate", devfreq+"bwmgr/cur_freq")
-	active, _ := first(root, "/sys/kernel/debug/cactmon/mc_all", "/sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity")
+	clock, path := first(root, memoryClocks...)
+	active, _ := first(root, memoryLoads...)
 	hz, ok := clock.Float()
 	busy, ok2 := active.Float()
 	switch load = active; {
@@ -185,12 +192,12 @@ func memoryClock(root host.Root) (clock, load monitor.Reading) {
 }
 
 // first reads the first of files that can be read, or else the first of those
-// that are there.
+// that are there. path is the one that it read, or that closed itself to it.
 func first(root host.Root, paths ...string) (r monitor.Reading, path string) {
-	r = notSupported
-	for _, path = range paths {
-		if v := root.Number(path); v.Known() || r.Reason == monitor.NotSupported {
-			if r = v; v.Known() {
+	r, path = notSupported, paths[0]
+	for _, p := range paths {
+		if v := root.Number(p); v.Known() || r.Reason == monitor.NotSupported && v.Reason != monitor.NotSupported {
+			if r, path = v, p; v.Known() {
 				break
 			}
 		}
