@@ -280,7 +280,7 @@ func TestDoctorReadings(t *testing.T) {
 
 // TestDoctorKeys: the keys of the JSON are always the same.
 func TestDoctorKeys(t *testing.T) {
-	want := []string{"calls", "device_nodes", "driver", "environment", "gpus", "library", "ok", "pci_devices", "problems", "program", "schema", "source", "system", "terminal", "time"}
+	want := []string{"calls", "device_nodes", "driver", "environment", "gpus", "integrated", "library", "ok", "pci_devices", "problems", "program", "schema", "source", "system", "terminal", "time"}
 	for name, args := range map[string][]string{
 		"a GPU":     {"--nvml", fakenvml.New(t, "580", still).Path()},
 		"demo":      {"--demo"},

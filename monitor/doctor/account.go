@@ -20,6 +20,8 @@ type account struct {
 	at     map[uint64]int // where a call stands in calls
 	ended  map[uint64]bool
 	lacks  []call
+	told   []told // readings that NVML gave
+	memory string // what NVML said of memory that is the machine's
 }
 
 // add takes a note. One that is malformed is of a driver process gone mad, and
@@ -44,6 +46,10 @@ func (a *account) add(b []byte) {
 		}
 	case n.Lacks != nil:
 		a.lacks = append(a.lacks, *n.Lacks)
+	case n.Told != nil:
+		a.told = append(a.told, *n.Told)
+	case n.Memory != nil:
+		a.memory = *n.Memory
 	}
 }
 
@@ -103,10 +109,11 @@ const notReturned = "has not returned"
 const handleFunctions = "nvmlDeviceGetHandleBy"
 
 // gpuOf is one GPU of a snapshot with an account of its readings.
-func gpuOf(g *monitor.GPU, a *account) GPU {
+func (f *Found) gpuOf(g *monitor.GPU, a *account) GPU {
 	t := GPU{
 		UUID: word(g.UUID), BusID: word(g.PCIBusID), Name: word(g.Name), Architecture: word(g.Architecture),
 		State: g.State.String(), StateReason: Word(g.StateReason), StateAnswer: Word(g.StateErr.Name()),
+		Integrated: g.Integrated, Unified: g.MemoryUnified,
 	}
 	if g.State == monitor.Unavailable {
 		t.blocked = g.Blocked.String()
@@ -154,6 +161,7 @@ func gpuOf(g *monitor.GPU, a *account) GPU {
 				r.Functions = []string{err.Function()}
 			}
 		}
+		f.byFile(g, &r, err, a)
 		passed := r.Passed
 		r.Passed = nil
 		for _, p := range passed {

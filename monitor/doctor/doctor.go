@@ -47,6 +47,7 @@ type Found struct {
 	Library     Library     `json:"library"`
 	Nodes       []Node      `json:"device_nodes"`
 	PCI         []PCI       `json:"pci_devices"`
+	Integrated  Integrated  `json:"integrated"`
 	GPUs        []GPU       `json:"gpus"`
 	Calls       []Call      `json:"calls"` // those about no GPU
 	Terminal    Terminal    `json:"terminal"`
@@ -58,6 +59,8 @@ type Found struct {
 	unlooked bool   // nor was the look at the machine's files
 	waited   time.Duration
 	explicit string // the library that was asked for
+	jetson   jetson
+	host     monitor.Host
 }
 
 // Problem is something wrong, or worth knowing, with its cause and what to do.
@@ -159,7 +162,9 @@ type GPU struct {
 	Architecture Word      `json:"architecture"`
 	State        string    `json:"state"`
 	StateReason  Word      `json:"state_reason"`
-	StateAnswer  Word      `json:"state_answer"` // NVML's name for it
+	StateAnswer  Word      `json:"state_answer"`   // NVML's name for it
+	Integrated   bool      `json:"integrated"`     // it is part of the processor
+	Unified      bool      `json:"memory_unified"` // its memory is the machine's
 	Health       []Health  `json:"health"`
 	Readings     []Reading `json:"readings"`
 	Calls        int       `json:"calls"`        // how many were made
@@ -181,7 +186,7 @@ type Reading struct {
 	Value     any      `json:"value"`        // for a list how long it is
 	Reason    Word     `json:"reason"`       // why there is no value
 	Answer    Word     `json:"answer"`       // NVML's name for what the last call said
-	Functions []string `json:"functions"`    // what gave it, or refused to
+	Functions []string `json:"functions"`    // what gave it, or refused to: NVML's, or a file
 	Micros    *float64 `json:"microseconds"` // how long that took; null where no call was made
 	Passed    []Passed `json:"passed_over"`
 }
@@ -270,6 +275,7 @@ func Examine(events <-chan apart.Event, o Options) *Found {
 	select {
 	case s := <-looked:
 		f.System, f.Driver, f.Nodes, f.PCI = s.system, s.driver, s.nodes, s.pci
+		f.takeJetson(s.jetson)
 	case <-limit.C:
 		f.unlooked, f.System.Platform, f.System.PIDNamespace = true, "unknown", "unknown"
 	}
@@ -289,7 +295,7 @@ func Examine(events <-chan apart.Event, o Options) *Found {
 
 // take takes what a snapshot says.
 func (f *Found) take(s *monitor.Snapshot, a *account, demo bool) {
-	f.warnings = s.Warnings
+	f.warnings, f.host = s.Warnings, s.Host
 	if demo {
 		f.System.Platform, f.System.Model = s.Platform.Kind, word(s.Platform.Model)
 	}
@@ -298,8 +304,9 @@ func (f *Found) take(s *monitor.Snapshot, a *account, demo bool) {
 		f.Library.Path = word(s.Driver.Library)
 	}
 	for i := range s.GPUs {
-		f.GPUs = append(f.GPUs, gpuOf(&s.GPUs[i], a))
+		f.GPUs = append(f.GPUs, f.gpuOf(&s.GPUs[i], a))
 	}
+	f.takeModule(&s.Platform, a.memory)
 }
 
 // word is a text, or none.
@@ -355,16 +362,23 @@ func (f *Found) whole() *Found {
 	for i := range c.Problems {
 		c.Problems[i].GPUs = some(c.Problems[i].GPUs)
 	}
+	c.Integrated.Readings = whole(c.Integrated.Readings)
 	c.Library.Tried, c.Library.Missing = some(c.Library.Tried), some(c.Library.Missing)
 	for i := range c.GPUs {
 		g := &c.GPUs[i]
-		g.Health, g.Readings = some(g.Health), slices.Clone(some(g.Readings))
-		for j := range g.Readings {
-			r := &g.Readings[j]
-			r.Functions, r.Passed = some(r.Functions), some(r.Passed)
-		}
+		g.Health, g.Readings = some(g.Health), whole(g.Readings)
 	}
 	return &c
+}
+
+// whole is such a copy of readings.
+func whole(list []Reading) []Reading {
+	list = slices.Clone(some(list))
+	for i := range list {
+		r := &list[i]
+		r.Functions, r.Passed = some(r.Functions), some(r.Passed)
+	}
+	return list
 }
 
 func some[T any](list []T) []T {

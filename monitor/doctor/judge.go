@@ -44,6 +44,7 @@ func (f *Found) judge() {
 	for _, w := range f.warnings {
 		f.add(warning, w.Code, w.Text, "", "")
 	}
+	f.judgeModule()
 	f.judgeNamespace()
 	f.join()
 	sort.SliceStable(f.Problems, func(i, j int) bool { return rank(f.Problems[i].Level) < rank(f.Problems[j].Level) })
@@ -190,8 +191,8 @@ func (f *Found) noLibrary() (cause, cure string) {
 		return "the container was started without the driver", "start it with --gpus all (or --device nvidia.com/gpu=all), with the NVIDIA container toolkit on the host"
 	case f.System.Platform == "wsl":
 		return "the driver of Windows is not passed into this system", "install the NVIDIA driver in Windows, not here, then: wsl --shutdown; its library is in /usr/lib/wsl/lib"
-	case f.System.Platform == "jetson":
-		return "this system's NVIDIA software has no NVML", "JetPack 6 and later have it"
+	case f.Integrated.Stack == nvidia:
+		return "the libraries of this JetPack's driver are not installed, or not passed into the container", "install them from JetPack; start a container with --runtime nvidia"
 	case f.Driver.KernelModule != "":
 		return "the kernel driver is loaded, and its libraries are not installed, or not where they are looked for", "install the driver's libraries of version " + string(f.Driver.KernelModule) + ", or name the library with --nvml"
 	}
@@ -410,6 +411,9 @@ func (f *Found) judgeReadings(g *GPU, add func(level, code, text, cause, cure st
 		}
 		if r.Reason == "timeout" && r.Answer == "" && g.State == "stale" {
 			continue // it stands behind a call that hangs, which health names
+		}
+		if r.Reason == "no_permission" && f.jetson.debugfs != monitor.Known && len(r.Functions) > 0 && strings.HasPrefix(r.Functions[0], debugfs) {
+			continue // told of once for all that is there
 		}
 		k := kind{r.Reason, strings.Join(r.Functions, ", "), r.Answer}
 		if keys[k] == nil {

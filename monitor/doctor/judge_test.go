@@ -33,7 +33,7 @@ func TestCauseAndCure(t *testing.T) {
 		{"no utility", Found{failed: failed(monitor.CauseNoLibrary, ""), System: docker, Nodes: there}, "no_library", "not the driver's library", "NVIDIA_DRIVER_CAPABILITIES must have utility"},
 		{"no driver in container", Found{failed: failed(monitor.CauseNoLibrary, ""), System: docker}, "no_library", "without the driver", "--gpus all"},
 		{"WSL", Found{failed: failed(monitor.CauseNoLibrary, ""), System: System{Platform: "wsl"}}, "no_library", "Windows", "in Windows, not here"},
-		{"Jetson", Found{failed: failed(monitor.CauseNoLibrary, ""), System: System{Platform: "jetson"}}, "no_library", "no NVML", "JetPack 6"},
+		{"Jetson", Found{failed: failed(monitor.CauseNoLibrary, ""), Integrated: Integrated{Stack: nvidia}}, "no_library", "this JetPack", "--runtime nvidia"},
 		{"void", Found{failed: failed(monitor.CauseNoDriver, ""), System: docker, Environment: Environment{VisibleDevices: &void}}, "no_driver", `NVIDIA_VISIBLE_DEVICES is "void"`, "--gpus all"},
 		{"nouveau", Found{failed: failed(monitor.CauseNoDriver, ""), Driver: Driver{Nouveau: true}}, "no_driver", "nouveau", "blacklist"},
 		{"not loaded", Found{failed: failed(monitor.CauseNoDriver, ""), PCI: []PCI{{BusID: "0000:01:00.0"}}}, "no_driver", "0000:01:00.0, which no driver has", "modprobe nvidia"},

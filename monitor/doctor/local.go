@@ -24,6 +24,7 @@ type surroundings struct {
 	driver Driver
 	nodes  []Node
 	pci    []PCI
+	jetson jetson
 }
 
 // look looks at the machine under root. It opens no device node, which could
@@ -65,7 +66,7 @@ func look(root string) surroundings {
 		s.driver.Evidence = Word(evidence)
 	}
 	s.driver.Nouveau = r.Exists("/sys/module/nouveau")
-	s.nodes, s.pci = nodes(r), pciDevices(r)
+	s.nodes, s.pci, s.jetson = nodes(r), pciDevices(r), lookJetson(r, &p)
 	return s
 }
 

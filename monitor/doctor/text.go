@@ -110,7 +110,17 @@ func (f *Found) head(p *page) {
 	} else if d.Fit != nil {
 		fit = "THEY DIFFER"
 	}
-	p.fact("driver", parts("  ", or(d.Version, "unknown"), with("NVML", d.NVML), with("CUDA", d.CUDA)))
+	if f.Integrated.Stack != "" {
+		p.fact("stack", f.stackSays())
+	}
+	if says := f.memorySays(); says != "" {
+		p.fact("memory", says)
+	}
+	none := "unknown"
+	if f.jetson.onFiles {
+		none = nvgpu
+	}
+	p.fact("driver", parts("  ", or(d.Version, none), with("NVML", d.NVML), with("CUDA", d.CUDA)))
 	module := "none in sight"
 	if d.Evidence != "" {
 		module = "version unknown"
@@ -120,6 +130,9 @@ func (f *Found) head(p *page) {
 		f.environmentFacts(p)
 		f.terminalFacts(p)
 		return
+	}
+	if f.jetson.onFiles && d.KernelModule == "" { // nvgpu and NVML have no versions to compare
+		module, fit = nvgpu, ""
 	}
 	p.fact("module", parts("  ", or(d.KernelModule, module), with("library", first(d.Version, d.Library)), fit, with("sign", d.Evidence)))
 	if d.Nouveau {
@@ -179,7 +192,11 @@ func (f *Found) libraryFacts(p *page) {
 	if l.Functions != nil {
 		count = fmt.Sprintf("%d of %d functions", *l.Functions, l.Known)
 	}
-	p.fact("library", parts("  ", or(l.Path, "none"), count))
+	none := "none"
+	if f.jetson.onFiles {
+		none = "none, and none is needed"
+	}
+	p.fact("library", parts("  ", or(l.Path, none), count))
 	for _, t := range l.Tried {
 		file := ""
 		if t.File != "" && string(t.File) != t.Path {
@@ -231,6 +248,11 @@ func number(micros *float64) string {
 }
 
 func (f *Found) tables(p *page) {
+	if len(f.Integrated.Readings) > 0 {
+		p.say("", p.bold, "")
+		p.say("Jetson", p.bold, "")
+		rows(p, f.Integrated.Readings, "file")
+	}
 	if len(f.Calls) > 0 {
 		p.say("", p.bold, "")
 		p.say("calls about no GPU", p.bold, "")
@@ -258,9 +280,14 @@ func (g *GPU) table(p *page) {
 	}
 	p.say("GPU "+index, p.bold, parts("  ", "  "+or(g.Name, "name unknown"), string(g.Architecture), string(g.BusID), string(g.UUID), g.State, string(g.StateReason),
 		fmt.Sprintf("%d calls, %s µs", g.Calls, number(&g.Micros))))
-	p.row("reading", "value or reason", "µs", "function; those passed over")
-	for i := range g.Readings {
-		r := &g.Readings[i]
+	rows(p, g.Readings, "function or file; what was passed over")
+}
+
+// rows writes the rows of readings.
+func rows(p *page, list []Reading, how string) {
+	p.row("reading", "value or reason", "µs", how)
+	for i := range list {
+		r := &list[i]
 		p.row(r.Key, r.shown(), number(r.Micros), r.how())
 	}
 }

@@ -19,6 +19,16 @@ type note struct {
 	Begin  *call   `json:",omitempty"`
 	End    *call   `json:",omitempty"`
 	Lacks  *call   `json:",omitempty"` // a function that the library has not
+	Told   *told   `json:",omitempty"` // a reading that NVML gave
+	Memory *string `json:",omitempty"` // what NVML said of memory that is the machine's
+}
+
+// told is a reading that NVML gave. What is shown may be another: files fill in
+// what cannot be.
+type told struct {
+	GPU   int
+	Key   string
+	Value float64
 }
 
 // opened tells of the libraries that were tried.
@@ -88,6 +98,26 @@ func (s watchedSink) Begin(want monitor.Want) {
 	w.asks[s.gpu] = query{want, w.count}
 	w.mu.Unlock()
 	s.Sink.Begin(want)
+}
+
+func (s watchedSink) Reading(id monitor.ReadingID, r monitor.Reading) {
+	if r.Known() {
+		v, _ := r.Float()
+		s.watch.send(note{Told: &told{s.gpu, id.String(), v}})
+	}
+	s.Sink.Reading(id, r)
+}
+
+// Unified is driver.Watcher's.
+func (w *Watch) Unified(total uint64, answer string) {
+	switch {
+	case answer != "":
+	case total == 0:
+		answer = "0"
+	default:
+		answer = "all"
+	}
+	w.send(note{Memory: &answer})
 }
 
 // Opened tells of the libraries that were tried, as driver.Watcher.

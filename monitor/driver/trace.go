@@ -12,6 +12,9 @@ type Watcher interface {
 	// Opened tells of the libraries that were tried. lib is nil where none is
 	// in use.
 	Opened(lib *nvml.Library, tried []nvml.Attempt)
+	// Unified tells what NVML said of the memory of a GPU that has the
+	// machine's: a total in bytes, or the name of an error.
+	Unified(total uint64, answer string)
 }
 
 // tracer tells a device's sink which call is in progress.

@@ -31,6 +31,13 @@ func (r *round) isUnified(m nvml.Memory, err error) bool {
 	if !r.id.MemoryUnified {
 		r.id.MemoryUnified = true
 		r.sink.Identity(r.id)
+		if w := r.src.opts.Watch; w != nil {
+			answer := ""
+			if err != nil {
+				answer = code(err).String()
+			}
+			w.Unified(m.Total, answer)
+		}
 	}
 	return true
 }
