@@ -255,6 +255,7 @@ func (a *account) explain(r *Reading, mine, lacks []*call, is func(*call) bool) 
 	}
 }
 
+//go:noinline
 func pass(r *Reading, function, answer string) {
 	if !slices.ContainsFunc(r.Passed, func(p Passed) bool { return p.Function == function }) {
 		r.Passed = append(r.Passed, Passed{function, answer})

@@ -298,33 +298,39 @@ func (f *Found) noGPU() (cause, cure string) {
 	return "the driver could not start the GPU", "see what dmesg says of NVRM: an old GPU may need an older driver, a new one a newer one or the open kernel modules"
 }
 
-// cures are what to do about findings of health.
-var cures = map[string]string{
-	"gpu_lost":         "reset it (nvidia-smi --gpu-reset -i N) or reboot; if it comes again: power, risers, heat, or a broken GPU",
-	"reset_required":   "end what uses it, then nvidia-smi --gpu-reset -i N",
-	"no_answer":        askDriver + "; a GPU that hangs is freed by a reset or a reboot",
-	"version_mismatch": reload,
-	"recovery_action":  "do as the driver says: drain the machine first",
-	"ecc_uncorrected":  "reset the GPU; if it comes again, have it replaced",
-	"remap_failed":     "have the GPU replaced",
-	"throttle_thermal": "look at fans, air flow and dust",
-	"throttle_brake":   "look at the power supply: it asks the GPU to brake",
-	"temperature":      "look at fans, air flow and dust",
-	"pcie_width":       "seat the card anew, look at risers and the slot's width",
-	"ecc_pending":      "reset the GPU or reboot, so that the change takes effect",
-	"retired_pending":  "reset the GPU or reboot, so that the pages are set aside",
-	"remap_pending":    "reset the GPU or reboot, so that the rows are set aside",
-	"fabric":           "see whether nvidia-fabricmanager runs, and what its log says",
-	"nvlink_errors":    "look at the NVLink bridges or the switch",
-	"xid":              "dmesg has the whole line; NVIDIA's list of Xid errors says what each means",
-	"persistence_off":  "start nvidia-persistenced, or as root: nvidia-smi -pm 1",
+// advice is what is behind a finding of health, where that can be said, and what
+// to do about it.
+type advice struct{ code, cause, cure string }
+
+var advices = []advice{
+	{"gpu_lost", "it fell off the bus, or the driver gave it up", "reset it (nvidia-smi --gpu-reset -i N) or reboot; if it comes again: power, risers, heat, or a broken GPU"},
+	{"reset_required", "", "end what uses it, then nvidia-smi --gpu-reset -i N"},
+	{"no_answer", "the call hangs in the driver, or the driver is busy with a GPU that fails", askDriver + "; a GPU that hangs is freed by a reset or a reboot"},
+	{"version_mismatch", "", reload},
+	{"recovery_action", "", "do as the driver says: drain the machine first"},
+	{"ecc_uncorrected", "", "reset the GPU; if it comes again, have it replaced"},
+	{"remap_failed", "", "have the GPU replaced"},
+	{"throttle_thermal", "", "look at fans, air flow and dust"},
+	{"throttle_brake", "", "look at the power supply: it asks the GPU to brake"},
+	{"temperature", "", "look at fans, air flow and dust"},
+	{"pcie_width", "", "seat the card anew, look at risers and the slot's width"},
+	{"ecc_pending", "", "reset the GPU or reboot, so that the change takes effect"},
+	{"retired_pending", "", "reset the GPU or reboot, so that the pages are set aside"},
+	{"remap_pending", "", "reset the GPU or reboot, so that the rows are set aside"},
+	{"fabric", "", "see whether nvidia-fabricmanager runs, and what its log says"},
+	{"nvlink_errors", "", "look at the NVLink bridges or the switch"},
+	{"xid", "", "dmesg has the whole line; NVIDIA's list of Xid errors says what each means"},
+	{"persistence_off", "without it the driver puts a GPU down when nobody uses it; each program that begins then waits 1 to 3 s for each GPU, and settings are lost", "start nvidia-persistenced, or as root: nvidia-smi -pm 1"},
 }
 
-// causes are what is behind findings of health, where that can be said.
-var causes = map[string]string{
-	"gpu_lost":        "it fell off the bus, or the driver gave it up",
-	"no_answer":       "the call hangs in the driver, or the driver is busy with a GPU that fails",
-	"persistence_off": "without it the driver puts a GPU down when nobody uses it; each program that begins then waits 1 to 3 s for each GPU, and settings are lost",
+//go:noinline
+func adviceOn(code string) (a advice) {
+	for i := range advices {
+		if advices[i].code == code {
+			return advices[i]
+		}
+	}
+	return a
 }
 
 func (f *Found) judgeGPUs() {
@@ -372,12 +378,13 @@ func (f *Found) judgeGPU(g *GPU) {
 				break
 			}
 		}
-		add(critical, "no_answer", text, "the driver hangs, or takes long to start the GPU", cures["no_answer"])
+		add(critical, "no_answer", text, "the driver hangs, or takes long to start the GPU", adviceOn("no_answer").cure)
 	case "asleep":
 		add(info, "asleep", "asleep, and was not woken", "its power is off while nobody uses it", "--wake looks at it all the same")
 	}
 	for _, h := range g.Health {
-		add(h.Level, h.Code, h.Text, causes[h.Code], cures[h.Code])
+		a := adviceOn(h.Code)
+		add(h.Level, h.Code, h.Text, a.cause, a.cure)
 	}
 	if g.State != "ok" && g.State != "stale" {
 		return
@@ -388,7 +395,8 @@ func (f *Found) judgeGPU(g *GPU) {
 	}
 	for _, r := range g.Readings {
 		if r.Key == "handle" && r.Micros != nil && *r.Micros > float64(slowOpen.Microseconds()) {
-			add(info, "slow_open", fmt.Sprintf("it took %.1f s to open", *r.Micros/1e6), causes["persistence_off"], cures["persistence_off"])
+			a := adviceOn("persistence_off")
+			add(info, "slow_open", fmt.Sprintf("it took %.1f s to open", *r.Micros/1e6), a.cause, a.cure)
 		}
 	}
 }

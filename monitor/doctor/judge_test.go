@@ -70,7 +70,8 @@ func TestCauseAndCure(t *testing.T) {
 // unless there is nothing.
 func TestHealthHasCures(t *testing.T) {
 	for _, level := range []monitor.Level{monitor.Critical, monitor.Warn, monitor.Info} {
-		for code := range cures {
+		for _, a := range advices {
+			code := a.code
 			f := Found{GPUs: []GPU{{State: "ok", Health: []Health{{Code: code, Level: level.String(), Text: "x"}}}}}
 			f.judge()
 			if f.Problems[0].Cure == "" || f.OK == (level == monitor.Critical) {

@@ -64,6 +64,8 @@ func lookJetson(r host.Root, p *monitor.Platform) (j jetson) {
 }
 
 // file returns where something is read, "" where no file tells of it.
+//
+//go:noinline
 func (f *Found) file(key string) string {
 	for i := range f.jetson.files {
 		if f.jetson.files[i].Key == key {
@@ -328,6 +330,8 @@ func (f *Found) judgeIntegrated(g *GPU) {
 }
 
 // lacks reports whether a reading is there, without a value.
+//
+//go:noinline
 func lacks(list []Reading, key string) bool {
 	for i := range list {
 		if list[i].Key == key {
