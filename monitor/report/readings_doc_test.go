@@ -164,7 +164,8 @@ decoder, and no loads of processes: NVML does not measure them then.
 
 The GPUs of Jetson, DGX Spark and the like use the memory of the host. There
 ` + "`memory_unified`" + ` is true, ` + "`memory_total_bytes`" + ` is that of the host, ` + "`memory_used_bytes`" + ` the sum
-of what the GPU's processes use, and free and reserved are null: what can be had is
+of what the GPU's processes use (where the driver is nvgpu, as on Orin: ` + "`NvMapMemUsed`" + ` of
+` + "`/proc/meminfo`" + `, or the total of nvmap's table), and free and reserved are null: what can be had is
 ` + "`memory_available_bytes`" + ` of the host. Where ` + "`hugepages_total_bytes`" + ` is above 0 that alone is not
 reliable: ` + "`hugepages_free_bytes`" + ` can be had, too.
 
