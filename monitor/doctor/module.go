@@ -112,10 +112,9 @@ func (f *Found) takeModule(p *monitor.Platform, answer string) {
 	}
 	for kind := range n {
 		r := monitor.OfInt(n[kind])
-		switch closed := p.Closed[kind]; {
-		case closed != monitor.NotSampled:
-			r = monitor.Unknown(closed)
-		case n[kind] == 0:
+		if why, closed := p.IsClosed(monitor.PartKind(kind)); closed {
+			r = monitor.Unknown(why)
+		} else if n[kind] == 0 {
 			r = monitor.Unknown(monitor.NotSupported)
 		}
 		f.addNumber(monitor.PartKind(kind).Info().Key, r)
@@ -263,10 +262,10 @@ func (f *Found) judgeModule() {
 	if f.System.L4T != "" && f.System.JetPack == "" {
 		f.say(unnamedJetPack, "", "")
 	}
-	if lacks(f.Integrated.Readings, "power_mode") {
+	if reasonOf(f.Integrated.Readings, "power_mode") == "not_supported" {
 		f.say(noPowerMode, "", "")
 	}
-	if lacks(f.Integrated.Readings, "rails") && !f.jetson.noSys {
+	if reasonOf(f.Integrated.Readings, "rails") == "not_supported" && !f.jetson.noSys {
 		f.say(noRails, "", "")
 	}
 }
@@ -282,10 +281,8 @@ func mebibytes(r monitor.Reading) string {
 // judgeIntegrated says what is missing of an integrated GPU.
 func (f *Found) judgeIntegrated(g *GPU) {
 	j := &f.jetson
-	for i := range g.Readings {
-		if r := &g.Readings[i]; r.Reason == "asleep" && r.Key == monitor.TemperatureC.String() {
-			f.say(zoneAsleep, "", "")
-		}
+	if g.State == "ok" && reasonOf(g.Readings, monitor.TemperatureC.String()) == "asleep" {
+		f.say(zoneAsleep, "", "")
 	}
 	if f.Program.OS == "windows" && !g.Unified && g.State == "ok" {
 		f.say(carveOut, "", "")
@@ -317,10 +314,10 @@ func (f *Found) judgeIntegrated(g *GPU) {
 		return
 	}
 	more, why := "engines that only clocks show, memory controller", ""
-	if lacks(g.Readings, "processes") {
+	if reasonOf(g.Readings, "processes") != "" {
 		more = "memory of each process, " + more
 	}
-	if lacks(g.Readings, monitor.MemoryUsedBytes.String()) {
+	if reasonOf(g.Readings, monitor.MemoryUsedBytes.String()) != "" {
 		more = "memory in use, " + more
 		if j.lineless {
 			why = "; this kernel, as those of L4T 38 and later, has no " + tegra.UsedKey + " in /proc/meminfo, open to all"
@@ -329,16 +326,16 @@ func (f *Found) judgeIntegrated(g *GPU) {
 	f.say(root, more, why)
 }
 
-// lacks reports whether a reading is there, without a value.
+// reasonOf is why a reading has no value, "" where it has one or is not there.
 //
 //go:noinline
-func lacks(list []Reading, key string) bool {
+func reasonOf(list []Reading, key string) Word {
 	for i := range list {
 		if list[i].Key == key {
-			return list[i].Value == nil
+			return list[i].Reason
 		}
 	}
-	return false
+	return ""
 }
 
 // stackSays tells where what is shown of a Jetson comes from.
