@@ -343,7 +343,7 @@ func (f *Found) stackSays() string {
 	if f.jetson.onFiles {
 		return "nvgpu: load, clocks, memory, temperature and rails come from files; NVML gives a name at most, and nothing else of it is used"
 	}
-	return "nvidia.ko: NVML is read; files fill in clocks, rails and fans"
+	return "nvidia.ko: NVML is read; files fill in what it does not tell, such as clocks, rails and fans"
 }
 
 // memorySays tells what the figures of memory mean that is the machine's.
