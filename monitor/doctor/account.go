@@ -54,6 +54,8 @@ func (a *account) add(b []byte) {
 }
 
 // done reports whether a call returned.
+//
+//go:noinline
 func (a *account) done(c *call) bool { return a.ended[c.ID] }
 
 // fill tells of what is about no GPU.
@@ -71,9 +73,7 @@ func (a *account) fill(f *Found) {
 		}
 	}
 	for i := range a.lacks {
-		if !slices.Contains(f.Library.Missing, a.lacks[i].Function) {
-			f.Library.Missing = append(f.Library.Missing, a.lacks[i].Function)
-		}
+		f.Library.Missing = unite(f.Library.Missing, a.lacks[i].Function)
 	}
 	missing := f.Library.Missing
 	sort.Slice(missing, func(i, j int) bool { return missing[i] < missing[j] })
@@ -165,7 +165,7 @@ func (f *Found) gpuOf(g *monitor.GPU, a *account) GPU {
 		passed := r.Passed
 		r.Passed = nil
 		for _, p := range passed {
-			if !slices.Contains(r.Functions, p.Function) {
+			if !contains(r.Functions, p.Function) {
 				r.Passed = append(r.Passed, p)
 			}
 		}
@@ -257,15 +257,23 @@ func (a *account) explain(r *Reading, mine, lacks []*call, is func(*call) bool) 
 
 //go:noinline
 func pass(r *Reading, function, answer string) {
-	if !slices.ContainsFunc(r.Passed, func(p Passed) bool { return p.Function == function }) {
-		r.Passed = append(r.Passed, Passed{function, answer})
+	for i := range r.Passed {
+		if r.Passed[i].Function == function {
+			return
+		}
 	}
+	r.Passed = append(r.Passed, Passed{function, answer})
 }
 
 // unite appends a word that is not there yet.
+//
+//go:noinline
 func unite(list []string, word string) []string {
-	if slices.Contains(list, word) {
+	if contains(list, word) {
 		return list
 	}
 	return append(list, word)
 }
+
+//go:noinline
+func contains(list []string, word string) bool { return slices.Contains(list, word) }

@@ -310,6 +310,8 @@ func (f *Found) take(s *monitor.Snapshot, a *account, demo bool) {
 }
 
 // word is a text, or none.
+//
+//go:noinline
 func word(t monitor.Text) Word {
 	if !t.Known() {
 		return ""

@@ -197,6 +197,13 @@ func environment(lookup func(string) (string, bool)) Environment {
 }
 
 // has reports whether there is a node at path.
+//
+//go:noinline
 func has(list []Node, path string) bool {
-	return slices.ContainsFunc(list, func(n Node) bool { return n.Path == path })
+	for i := range list {
+		if list[i].Path == path {
+			return true
+		}
+	}
+	return false
 }

@@ -61,6 +61,8 @@ func parts(sep string, list ...string) string {
 }
 
 // with puts a name before a text that is there.
+//
+//go:noinline
 func with(name string, w Word) string {
 	if w == "" {
 		return ""
@@ -68,6 +70,7 @@ func with(name string, w Word) string {
 	return name + " " + string(w)
 }
 
+//go:noinline
 func or(w Word, none string) string {
 	if w == "" {
 		return none
@@ -177,6 +180,7 @@ func (f *Found) terminalFacts(p *page) {
 	p.fact("terminal", parts("  ", size, "colours "+t.Colors, utf8))
 }
 
+//go:noinline
 func first(list ...Word) Word {
 	for _, w := range list {
 		if w != "" {
