@@ -319,7 +319,10 @@ func clocked(clock, load *monitor.Reading, none string) string {
 	if load.Known() {
 		b += " " + Number(*load, 1, 0) + "%"
 	}
-	return cmp.Or(b, none)
+	if b == "" {
+		return none
+	}
+	return b
 }
 
 // memory says what the memory of an integrated GPU is: the host's, or a part of
