@@ -299,6 +299,14 @@ func TestCardsComeAndGo(t *testing.T) {
 			time.Sleep(5 * second)
 			now("files a2000")
 		}
+		nvml.set(func() {
+			nvml.read = func(_ monitor.Device, _ monitor.Want, sink monitor.Sink) {
+				sink.State(monitor.Lost, monitor.Known, "", monitor.CallError{})
+			}
+		})
+		if r := refresh(s, monitor.Device{Key: "a2000", Index: 1}); r.GPU.State != monitor.Lost || !slices.Equal(r.GPU.Sources, []string{"nvml"}) {
+			t.Errorf("%v from %q", r.GPU.State, r.GPU.Sources)
+		}
 		nvml.set(func() { nvml.open = nil })
 		nvml.gives(orin())
 		time.Sleep(30 * second)
