@@ -90,7 +90,7 @@ func (g *gpu) read(i int, now time.Time) monitor.Reading {
 	if hot && now.Before(g.gated) {
 		return monitor.Unknown(monitor.Asleep)
 	}
-	r := g.values[i].read(g.root)
+	r := filled[i].Range().Check(g.values[i].read(g.root))
 	if hot && r.Reason == monitor.Asleep {
 		g.gated = now.Add(lookEvery)
 	}
@@ -121,7 +121,7 @@ func (g *gpu) cool(want monitor.Want, sink monitor.Sink) {
 	percent := notSupported
 	for i := range list {
 		f := &g.fans[i]
-		list[i] = monitor.Fan{Index: i, Percent: f[0].read(g.root), RPM: f[1].read(g.root), TargetPercent: f[2].read(g.root)}
+		list[i] = monitor.Fan{Index: i, Percent: f[0].read(g.root), RPM: monitor.RPMRange.Check(f[1].read(g.root)), TargetPercent: f[2].read(g.root)}
 		percent = list[0].Percent
 	}
 	sink.Reading(monitor.FanPercent, percent)
@@ -166,6 +166,7 @@ func (g *gpu) memory(want monitor.Want, sink monitor.Sink) {
 	sink.Begin(ids.With(monitor.GroupProcesses, monitor.GroupProcessLoad))
 	total, _ := host.Memory(string(g.root))
 	whole := monitor.MemoryRange
+	total = monitor.MemoryTotalBytes.Range().Check(total)
 	if v, ok := total.Float(); ok {
 		whole.High = v
 	}

@@ -177,16 +177,16 @@ func memoryClock(root host.Root) (clock, load monitor.Reading) {
 	clock, path := first(root, memoryClocks...)
 	active, _ := first(root, memoryLoads...)
 	hz, ok := clock.Float()
-	busy, ok2 := active.Float()
-	switch load = active; {
-	case ok2 && !ok:
-		load = monitor.Failed(clock.Reason, clock.Err)
-	case ok2: // infinite at 0 Hz
-		load = monitor.ShareRange.Check(monitor.OfFloat(100 * busy / (hz / 1000)))
-	}
 	if ok {
 		mhz := value{path: path, form: hertz}
 		clock = mhz.read(root)
+	}
+	busy, ok2 := active.Float()
+	switch load = active; {
+	case ok2 && !clock.Known():
+		load = monitor.Failed(clock.Reason, clock.Err)
+	case ok2: // infinite at 0 Hz
+		load = monitor.ShareRange.Check(monitor.OfFloat(100 * busy / (hz / 1000)))
 	}
 	return clock, load
 }

@@ -67,9 +67,14 @@ func (v *value) read(root host.Root) monitor.Reading {
 		if f.in == monitor.PowerMW {
 			n = max(n, 0) // without a load it may be measured to be less than nothing
 		}
-		r = monitor.OfFloat(math.Round(n*1e3) / 1e3) // no digits that nobody measured
+		r = monitor.OfFloat(n)
 	}
-	if r = f.in.Range().Check(r); r.Known() && v.form == alert {
+	r = f.in.Range().Check(r)
+	switch {
+	case !r.Known():
+	case f.scale != 0: // no digits that nobody measured
+		r = monitor.OfFloat(math.Round(n*1e3) / 1e3)
+	case v.form == alert:
 		r = monitor.OfMask(0)
 		if n > 0 {
 			r = monitor.OfMask(monitor.ThrottleHWThermal)
@@ -246,9 +251,9 @@ func appendEngines(root host.Root, entries nodes, list []sensor) (_ []sensor, cl
 	for _, name := range engines {
 		clock, entry := clocks+name, entries.find(name, "")
 		s := sensor{kind: monitor.Engine, name: strings.ToUpper(name)}
+		s.values[monitor.EngineOn] = value{path: clock + "/clk_enable_count"}
 		switch {
 		case err == nil && root.Exists(clock+"/clk_rate"):
-			s.values[monitor.EngineOn] = value{path: clock + "/clk_enable_count"}
 			s.values[monitor.EngineClock] = value{path: clock + "/clk_rate", form: hertz}
 		case entry != "": // which everybody may read
 			s.values[monitor.EngineClock] = value{path: entry + "/cur_freq", form: hertz}
