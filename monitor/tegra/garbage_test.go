@@ -19,7 +19,7 @@ import (
 
 // nonsense is what may stand in a file in place of what belongs there.
 var nonsense = []string{
-	"", "\x00\xff\x1b[2J\x80\xfe\n\x00garbage\xc3", "-1\n", "2000000000\n", "9223372036854775807\n", "9223372036854775808\n", isHuge, isFolder,
+	"", "\x00\xff\x1b[2J\x80\xfe\n\x00garbage\xc3", "0\n", "-1\n", "2000000000\n", "9223372036854775807\n", "9223372036854775808\n", isHuge, isFolder,
 }
 
 // isHuge and isFolder stand for a file of 1 MiB, and for a folder in place of the
