@@ -167,8 +167,8 @@ func TestNVMLHangs(t *testing.T) {
 					s.Driver()
 					time.Sleep(second)
 				}
-				if nvml.opened > 1 {
-					t.Errorf("opened %d times while it hangs", nvml.opened)
+				if nvml.opens() > 1 {
+					t.Errorf("opened %d times while it hangs", nvml.opens())
 				}
 			})
 		})
@@ -224,12 +224,12 @@ func TestNVMLComesLate(t *testing.T) {
 			}
 			time.Sleep(second)
 		}
-		tries := nvml.opened
+		tries := nvml.opens()
 		for range 100 {
 			list(t, s)
 		}
 		synctest.Wait()
-		if nvml.opened != tries {
+		if nvml.opens() != tries {
 			t.Error("asked again and again")
 		}
 		nvml.gives(orin(), a2000())
@@ -245,8 +245,72 @@ func TestNVMLComesLate(t *testing.T) {
 		r := refresh(s, d[1])
 		wantValue(t, r, monitor.UtilizationPercent, "7")
 		wantValue(t, r, monitor.TemperatureC, "not_supported") // that of the module is not the card's
-		if r.GPU.Integrated || !slices.Equal(r.GPU.Sources, []string{"nvml"}) {
-			t.Errorf("%+v from %q", r.GPU.Identity, r.GPU.Sources)
+		if r.GPU.Name.Value != "NVIDIA RTX A2000" || r.GPU.Integrated || r.GPU.State != monitor.OK || !slices.Equal(r.GPU.Sources, []string{"nvml"}) {
+			t.Errorf("%v, %+v from %q", r.GPU.State, r.GPU.Identity, r.GPU.Sources)
+		}
+	})
+}
+
+// TestOneGPUOfNVMLHangs: while the integrated GPU does not tell NVML what it is, the
+// card beside it is shown, and cards that come later.
+func TestOneGPUOfNVMLHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		nvml := &standin{}
+		whole := func(cards ...*card) {
+			nvml.gives(cards...)
+			answer := nvml.read
+			nvml.set(func() {
+				nvml.read = func(d monitor.Device, want monitor.Want, sink monitor.Sink) {
+					if d.Key == "igpu" {
+						<-hang
+					}
+					answer(d, want, sink)
+				}
+			})
+		}
+		card := a2000()
+		whole(orin(), card)
+		s := source(fixture.Machine(t, "orin-agx-discrete"), nvml)
+		d := list(t, s)
+		if keys(d) != "files a2000" || d[1].Index != 1 {
+			t.Fatalf("devices %v", d)
+		}
+		if r := refresh(s, d[1]); r.GPU.Name.Value != "NVIDIA RTX A2000" || r.GPU.State != monitor.OK {
+			t.Errorf("%v, %+v", r.GPU.State, r.GPU.Identity)
+		}
+		other := a2000()
+		other.key = "other"
+		whole(orin(), card, other)
+		time.Sleep(5 * second)
+		list(t, s)
+		synctest.Wait()
+		if d = list(t, s); keys(d) != "files a2000 other" {
+			t.Errorf("devices %v", d)
+		}
+		close(hang)
+		synctest.Wait()
+		if d = list(t, s); keys(d) != "files a2000 other" {
+			t.Errorf("devices %v", d)
+		}
+	})
+}
+
+// TestALostCard: a card that was lost before anybody asked its name has a row that
+// says so.
+func TestALostCard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := a2000()
+		lost.id.Name, lost.state = monitor.UnknownText(monitor.GPULost), monitor.Lost
+		nvml := &standin{}
+		nvml.gives(orin(), lost)
+		s := source(fixture.Machine(t, "orin-agx-discrete"), nvml)
+		d := list(t, s)
+		if keys(d) != "files a2000" {
+			t.Fatalf("devices %v", d)
+		}
+		if r := refresh(s, d[1]); r.GPU.State != monitor.Lost || r.GPU.Name.Reason != monitor.GPULost {
+			t.Errorf("%v, %+v", r.GPU.State, r.GPU.Identity)
 		}
 	})
 }
@@ -274,7 +338,7 @@ func TestCardsComeAndGo(t *testing.T) {
 		now("files a2000")
 
 		// NVML says that something changed: it is opened anew at once.
-		opened := nvml.opened
+		opened := nvml.opens()
 		nvml.set(func() {
 			whole := nvml.devices
 			nvml.devices = func() ([]monitor.Device, error) {
@@ -285,8 +349,8 @@ func TestCardsComeAndGo(t *testing.T) {
 		time.Sleep(5 * second)
 		now("files a2000")
 		synctest.Wait()
-		if nvml.opened != opened+1 {
-			t.Errorf("opened %d times, want once more than %d", nvml.opened, opened)
+		if nvml.opens() != opened+1 {
+			t.Errorf("opened %d times, want once more than %d", nvml.opens(), opened)
 		}
 
 		// NVML is lost.
@@ -377,7 +441,7 @@ func TestThor(t *testing.T) {
 		if err := s.Open(); err != nil {
 			t.Fatal(err)
 		}
-		if nvml.opened != 1 {
+		if nvml.opens() != 1 {
 			t.Fatal("Thor is NVML's, which was not opened")
 		}
 		d := list(t, s)
@@ -455,13 +519,13 @@ func TestCardInThor(t *testing.T) {
 		if keys(d) != "thor a2000" {
 			t.Fatalf("devices %v", d)
 		}
-		for range 2 {
+		for round := range 2 {
 			wantValue(t, refresh(s, d[0]), monitor.ClockGraphicsMHz, "1575")
 			r := refresh(s, d[1])
 			wantValue(t, r, monitor.ClockGraphicsMHz, "not_supported")
 			wantValue(t, r, monitor.TemperatureC, "not_supported")
 			wantValue(t, r, monitor.FanPercent, "not_supported")
-			if r.GPU.Fans != nil || !slices.Equal(r.GPU.Sources, []string{"nvml"}) {
+			if r.GPU.Fans != nil || round == 0 && !slices.Equal(r.GPU.Sources, []string{"nvml"}) {
 				t.Errorf("fans %+v from %q", r.GPU.Fans, r.GPU.Sources)
 			}
 		}

@@ -27,6 +27,12 @@ func (s *standin) set(change func()) {
 	s.mu.Unlock()
 }
 
+// opens is how often it was opened.
+func (s *standin) opens() (n int) {
+	s.set(func() { n = s.opened })
+	return n
+}
+
 func (s *standin) Name() string    { return "nvml" }
 func (s *standin) LocalPIDs() bool { return true }
 func (s *standin) Close()          {}
@@ -83,18 +89,22 @@ func (s *standin) gives(cards ...*card) {
 	})
 }
 
-// card is a GPU as NVML tells of it.
+// card is a GPU as NVML tells of it: what it is, and in which state, once.
 type card struct {
 	key       string
+	told      sync.Once
 	id        monitor.Identity
+	state     monitor.State
 	readings  map[monitor.ReadingID]monitor.Reading
 	fans      []monitor.Fan
 	processes []monitor.Process
 }
 
 func (c *card) answer(want monitor.Want, sink monitor.Sink) {
-	sink.Identity(c.id)
-	sink.State(monitor.OK, monitor.Known, "", monitor.CallError{})
+	c.told.Do(func() {
+		sink.Identity(c.id)
+		sink.State(c.state, monitor.Known, "", monitor.CallError{})
+	})
 	for id := range monitor.NumReadings {
 		if r, ok := c.readings[id]; ok && want.Has(id) {
 			sink.Reading(id, r)
@@ -119,13 +129,13 @@ func status(known bool) monitor.Status {
 
 // orin is what NVML tells of the integrated GPU of the nvgpu stack.
 func orin() *card {
-	return &card{key: "igpu", id: monitor.Identity{Name: monitor.OfText("Orin (nvgpu)"), Integrated: true}}
+	return &card{key: "igpu", state: monitor.OK, id: monitor.Identity{Name: monitor.OfText("Orin (nvgpu)"), Integrated: true}}
 }
 
 // a2000 is a card beside it.
 func a2000() *card {
 	return &card{
-		key: "a2000", id: monitor.Identity{Name: monitor.OfText("NVIDIA RTX A2000"), UUID: monitor.OfText("GPU-a2000")},
+		key: "a2000", state: monitor.OK, id: monitor.Identity{Name: monitor.OfText("NVIDIA RTX A2000"), UUID: monitor.OfText("GPU-a2000")},
 		readings: map[monitor.ReadingID]monitor.Reading{monitor.UtilizationPercent: monitor.OfInt(7)},
 	}
 }
@@ -133,7 +143,7 @@ func a2000() *card {
 // thorCard is what NVML tells of Thor.
 func thorCard(readings map[monitor.ReadingID]monitor.Reading) *card {
 	return &card{
-		key: "thor", id: monitor.Identity{Name: monitor.OfText("NVIDIA Thor"), Integrated: true}, readings: readings,
+		key: "thor", state: monitor.OK, id: monitor.Identity{Name: monitor.OfText("NVIDIA Thor"), Integrated: true}, readings: readings,
 		processes: []monitor.Process{},
 	}
 }
