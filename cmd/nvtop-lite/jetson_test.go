@@ -146,8 +146,8 @@ func TestSensorsAreNumberedAnew(t *testing.T) {
 	}
 }
 
-// asUser runs the program as an ordinary user, to whom debugfs is closed.
-func asUser(t *testing.T, machine string) object {
+// snapshotAsUser runs the program as an ordinary user, to whom debugfs is closed.
+func snapshotAsUser(t *testing.T, machine string) object {
 	t.Helper()
 	root := fixture.Machine(t, machine)
 	cmd := exec.Command(program(t, "linux", "amd64"), "--root", root, "--nvml", machineLibrary(t, machine), "--json")
@@ -207,7 +207,7 @@ func reachable(t *testing.T, name string, mode os.FileMode) {
 func TestAJetsonForAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	const machine = "orin-agx-jetpack6"
-	s := asUser(t, machine)
+	s := snapshotAsUser(t, machine)
 	g, p := s.objects("gpus")[0], s.object("platform")
 	if g["processes"] != nil || g.text("processes_state") != "no_permission" || g.number("memory_used_bytes") != "4139003904" {
 		t.Errorf("processes %v, %s; %s bytes used", g["processes"], g.text("processes_state"), g.number("memory_used_bytes"))
@@ -250,7 +250,7 @@ func TestAJetsonForAnOrdinaryUser(t *testing.T) {
 // GPU has of the memory.
 func TestMemoryForAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
-	g := asUser(t, "orin-agx-jetpack7.2").objects("gpus")[0]
+	g := snapshotAsUser(t, "orin-agx-jetpack7.2").objects("gpus")[0]
 	if g["memory_used_bytes"] != nil || g.object("unavailable").text("memory_used_bytes") != "no_permission" || g.number("memory_total_bytes") != "65893519360" {
 		t.Errorf("%v of %v, %s", g["memory_used_bytes"], g["memory_total_bytes"], g.object("unavailable").text("memory_used_bytes"))
 	}

@@ -83,31 +83,20 @@ func (f *filling) Fans(list []monitor.Fan, st monitor.Status) {
 	f.Sink.Fans(list, st)
 }
 
-// probe hears what a GPU is, and nothing else. NVML's source tells that once, so
-// that it is told again to the one who shows the GPU.
+// probe hears what a GPU is and in which state, and keeps it for whoever reads the
+// GPU first.
 type probe struct {
 	id    monitor.Identity
-	state func(monitor.Sink) // tells the state; nil: nobody told it
+	state func(monitor.Sink) // tells it; nil for nothing heard
+	busy  bool               // it is being asked
+	known bool               // whether it is integrated
 	told  bool
 }
 
 func (p *probe) Identity(id monitor.Identity) { p.id = id }
 
-func (p *probe) State(s monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {
-	p.state = func(sink monitor.Sink) { sink.State(s, blocked, why, err) }
-}
-
-// tell tells a sink, once, what was heard.
-func (p *probe) tell(sink monitor.Sink) {
-	if p == nil || p.told {
-		return
-	}
-	p.told = true
-	sink.Sources("nvml")
-	sink.Identity(p.id)
-	if p.state != nil {
-		p.state(sink)
-	}
+func (p *probe) State(st monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {
+	p.state = func(sink monitor.Sink) { sink.State(st, blocked, why, err) }
 }
 
 func (*probe) Begin(monitor.Want)                          {}

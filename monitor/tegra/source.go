@@ -33,14 +33,14 @@ type Source struct {
 	due     time.Time
 	backOff time.Duration
 	listed  []monitor.Device  // of NVML
-	known   map[string]*probe // by key: of those whose name is known
+	probes  map[string]*probe // by key: what each of those is
 	driver  monitor.Driver
 }
 
 // New returns a Source of the machine that h reads, whose SoC is soc, that has
 // the GPUs of nvml besides.
 func New(root host.Root, soc string, nvml monitor.Source) *Source {
-	return &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, known: map[string]*probe{}, driver: noDriver}
+	return &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, probes: map[string]*probe{}, driver: noDriver}
 }
 
 var noDriver = func() monitor.Driver {
@@ -95,16 +95,30 @@ func (s *Source) Devices() ([]monitor.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []monitor.Device{{Key: filesKey}}
+	integrated := s.integrated()
+	if integrated != nil {
+		list[0].Index = integrated.Index
+	}
 	for _, d := range s.listed {
-		switch p := s.known[d.Key]; {
-		case p == nil:
-		case p.id.Integrated:
-			list[0].Index = p.id.Index
-		default:
+		p := s.probes[d.Key]
+		if integrated != nil && !p.busy {
+			p.known = true // no other is: one that is lost has no name
+		}
+		if p.known && !p.id.Integrated {
 			list = append(list, d)
 		}
 	}
 	return list, nil
+}
+
+// integrated is what NVML says of the integrated GPU, nil for nothing.
+func (s *Source) integrated() *monitor.Identity {
+	for _, d := range s.listed {
+		if p := s.probes[d.Key]; p.known && p.id.Integrated {
+			return &p.id
+		}
+	}
+	return nil
 }
 
 // tell tells a sink what the GPU is that files tell of.
@@ -122,10 +136,8 @@ func (s *Source) tell(sink monitor.Sink) {
 			id.Architecture = monitor.OfText(s.chip.architecture)
 		}
 	}
-	for _, d := range s.listed {
-		if p := s.known[d.Key]; p != nil && p.id.Integrated {
-			id.Index, id.Name = p.id.Index, p.id.Name
-		}
+	if of := s.integrated(); of != nil {
+		id.Index, id.Name = of.Index, of.Name
 	}
 	s.mu.Unlock()
 	sink.Identity(id)
@@ -144,7 +156,7 @@ func (s *Source) ask() {
 	s.asking = true
 	done := make(chan struct{})
 	go func() {
-		s.lookAtNVML()
+		s.lookAtNVML().Wait()
 		close(done)
 	}()
 	if s.asked {
@@ -156,9 +168,10 @@ func (s *Source) ask() {
 	s.mu.Lock()
 }
 
-// lookAtNVML asks NVML which GPUs it has, and for the names of those that are
-// new.
-func (s *Source) lookAtNVML() {
+// lookAtNVML asks NVML which GPUs it has, and begins to ask each that is new what
+// it is: one of them may hang.
+func (s *Source) lookAtNVML() (probes *sync.WaitGroup) {
+	probes = &sync.WaitGroup{}
 	var err error
 	if !s.open {
 		err = s.nvml.Open()
@@ -171,20 +184,6 @@ func (s *Source) lookAtNVML() {
 	if s.open = err == nil; s.open {
 		driver = s.nvml.Driver()
 	}
-	for _, d := range list {
-		s.mu.Lock()
-		known := s.known[d.Key] != nil
-		s.mu.Unlock()
-		if known {
-			continue
-		}
-		p := &probe{id: monitor.Identity{Index: d.Index}}
-		if s.nvml.Read(d, monitor.Want{}, p); p.id.Name.Known() {
-			s.mu.Lock()
-			s.known[d.Key] = p
-			s.mu.Unlock()
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asking = false
@@ -194,7 +193,7 @@ func (s *Source) lookAtNVML() {
 		s.due, s.backOff = time.Now().Add(lookEvery), 0
 	case errors.As(err, &o) && o.Cause == monitor.CauseChanged:
 		s.due = time.Now()
-		return
+		return probes
 	default:
 		s.backOff = min(max(2*s.backOff, time.Second), maxBackOff)
 		s.due = time.Now().Add(s.backOff)
@@ -202,7 +201,30 @@ func (s *Source) lookAtNVML() {
 	s.driver = driver
 	if err == nil { // else they are still there, and cannot be read
 		s.listed = list
+		for _, d := range list {
+			s.probe(d, probes)
+		}
 	}
+	return probes
+}
+
+// probe asks NVML what a GPU is, as long as that is not known.
+func (s *Source) probe(d monitor.Device, probes *sync.WaitGroup) {
+	p := s.probes[d.Key]
+	if p == nil {
+		p = &probe{id: monitor.Identity{Index: d.Index, GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None}}
+		s.probes[d.Key] = p
+	}
+	if p.busy || p.known {
+		return
+	}
+	p.busy = true
+	probes.Go(func() {
+		s.nvml.Read(d, monitor.Want{}, p)
+		s.mu.Lock()
+		p.busy, p.known = false, p.id.Name.Known()
+		s.mu.Unlock()
+	})
 }
 
 // Read reads the integrated GPU, or a card.
@@ -213,14 +235,24 @@ func (s *Source) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
 		g = &missing{gpu: gpu{root: s.root}}
 		s.gpus[d.Key] = g
 	}
-	files, card := s.chip != nil, s.known[d.Key]
+	files := s.chip != nil
+	var heard probe
+	if p := s.probes[d.Key]; files && p != nil && p.known && !p.told {
+		heard, p.told = *p, true
+	}
 	s.mu.Unlock()
 	switch {
 	case d.Key == filesKey:
 		s.tell(sink)
 		g.gpu.readAll(want, sink, time.Now())
 	case files:
-		card.tell(sink)
+		sink.Sources("nvml")
+		if heard.known { // which NVML tells once
+			sink.Identity(heard.id)
+			if heard.state != nil {
+				heard.state(sink)
+			}
+		}
 		s.nvml.Read(d, want, sink)
 	default:
 		f := &filling{sink, g, want, time.Now()}
