@@ -371,3 +371,36 @@ func TestOutputsOfAJetson(t *testing.T) {
 		})
 	}
 }
+
+// TestJetsonInDocker: Docker hides the device tree, where the names of SoC and
+// devices stand.
+func TestJetsonInDocker(t *testing.T) {
+	t.Parallel()
+	for machine, id := range map[string]string{"orin-agx-jetpack6": "35", "xavier-nx-jetpack5": "25", "thor-jetpack7.0": "38"} {
+		root, library := fixture.Machine(t, machine), machineLibrary(t, machine)
+		ask := func() object {
+			r := run(t, nil, program(t, "linux", "amd64"), "--root", root, "--nvml", library, "--json")
+			if r.code != 0 {
+				t.Fatalf("%s: exit code %d: %s", machine, r.code, r.err)
+			}
+			return parse(t, r.out)
+		}
+		before := ask()
+		fixture.Remove(t, root, "sys/firmware")
+		fixture.Write(t, root, "sys/devices/soc0/family", "Tegra\n")
+		fixture.Write(t, root, "sys/devices/soc0/soc_id", id+"\n")
+		fixture.Write(t, root, "sys/devices/soc0/machine", before.object("platform").text("model")+"\n")
+		after := ask()
+		for _, key := range []string{"kind", "model", "soc", "l4t", "gpu_governor"} {
+			if was, is := before.object("platform")[key], after.object("platform")[key]; was == nil || is != was {
+				t.Errorf("%s: %s was %v, is %v", machine, key, was, is)
+			}
+		}
+		was, is := before.objects("gpus")[0], after.objects("gpus")[0]
+		for _, key := range []string{"name", "architecture", "utilization_percent", "clock_graphics_mhz", "memory_used_bytes", "memory_total_bytes"} {
+			if was[key] == nil || is[key] != was[key] {
+				t.Errorf("%s: %s was %v, is %v", machine, key, was[key], is[key])
+			}
+		}
+	}
+}

@@ -130,12 +130,38 @@ func (r Root) deviceTreeBytes(file string) []byte {
 	return nil
 }
 
-func (r Root) tegra() string { return parseCompatible(r.deviceTreeBytes("compatible")) }
+// socs are the SoCs that a Jetson can have, by the chip id that the kernel gives
+// in decimal.
+var socs = [...]struct{ id, name string }{
+	{"24", "tegra186"}, {"25", "tegra194"}, {"33", "tegra210"}, {"35", "tegra234"}, {"38", "tegra264"},
+}
+
+// tegra returns the SoC of a Jetson, "" where this is none.
+func (r Root) tegra() string {
+	if soc := parseCompatible(r.deviceTreeBytes("compatible")); soc != "" {
+		return soc
+	}
+	// Docker hides the device tree.
+	if r.Line(soc0+"family").Value != "Tegra" {
+		return ""
+	}
+	id := r.Line(soc0 + "soc_id").Value
+	for _, s := range socs {
+		if s.id == id {
+			return s.name
+		}
+	}
+	return "tegra"
+}
+
+const soc0 = "/sys/devices/soc0/"
 
 // jetson fills in what only a Jetson has.
 func (r Root) jetson(p *monitor.Platform) {
 	if m := r.deviceTree("model"); m != "" {
 		p.Model = monitor.OfText(m)
+	} else {
+		p.Model = r.Line(soc0 + "machine")
 	}
 	if data, err := r.ReadFile("/etc/nv_tegra_release", maxLine); err != nil {
 		p.L4T = monitor.UnknownText(reasonHere(err))

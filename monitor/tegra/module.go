@@ -33,6 +33,7 @@ type Module struct {
 func NewModule(r *host.Reader) *Module {
 	m := &Module{Reader: r, sensors: sensors{root: r.Root()}, start: time.Now(), last: r.Platform()}
 	late(&m.last) // as long as nothing was read
+	m.last.Governor = monitor.UnknownText(monitor.Timeout)
 	for kind := range m.last.Closed {
 		m.last.Closed[kind] = monitor.Timeout
 	}
@@ -76,7 +77,6 @@ func wait(done <-chan struct{}, long time.Duration) {
 func late(p *monitor.Platform) {
 	why := monitor.Unknown(monitor.Timeout)
 	p.EMCMHz, p.EMCPercent = why, why
-	p.Governor = monitor.UnknownText(monitor.Timeout)
 	parts := make([]monitor.Part, len(p.Parts)) // others have those
 	copy(parts, p.Parts)
 	p.Parts = parts

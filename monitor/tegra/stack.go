@@ -45,7 +45,8 @@ func onNVGPU(root host.Root, soc string) *chip {
 // "gpu" in it.
 var gpuNames = []string{"gv11b", "gp10b", "ga10b", "gb10b", "gm20b"}
 
-// node is an entry of devfreq, by its device's name in the device tree.
+// node is an entry of devfreq, by its device's name in the device tree, or by
+// what of its own name stands for that.
 type node struct{ name, dir string }
 
 type nodes []node
@@ -55,7 +56,11 @@ func nodesOf(root host.Root) nodes {
 	list := make(nodes, len(names))
 	for i, name := range names {
 		dir := devfreq + name
-		list[i] = node{strings.ToLower(root.Line(dir + "/device/of_node/name").Value), dir}
+		of := root.Line(dir + "/device/of_node/name").Value
+		if of == "" { // Docker hides the device tree
+			_, of, _ = strings.Cut(name, ".") // 17000000.gpu
+		}
+		list[i] = node{strings.ToLower(of), dir}
 	}
 	return list
 }
