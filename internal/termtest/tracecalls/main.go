@@ -1,14 +1,18 @@
 //go:build linux
 
-// Command tracesockets runs a command and writes into a file which system
-// calls about sockets it makes, its threads and all processes that it starts,
-// one a line:
+// Command tracecalls runs a command and writes into a file which system calls it
+// makes, its threads and all processes that it starts, that are about sockets, that
+// change files or open them for writing, or that start programs, one a line:
 //
-//	tracesockets FILE COMMAND [ARGUMENT...]
+//	tracecalls FILE COMMAND [ARGUMENT...]
 //
 //	PID socket unix
 //	PID connect unix /run/nscd/socket
 //	PID socket 2
+//	PID open /dev/null
+//	PID rename /a/b /a/c
+//	PID ioctl /dev/pts/1
+//	PID execve /proc/self/exe
 //
 // It ends when all of them have ended, as the command did; with 125 where the
 // system does not let it trace.
@@ -28,31 +32,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are the ways to a socket, and to be reached by one. Rings of calls
-// (io_uring) hide them.
-var calls = map[uint64]string{
-	unix.SYS_SOCKET:         "socket",
-	unix.SYS_SOCKETPAIR:     "socketpair",
-	unix.SYS_CONNECT:        "connect",
-	unix.SYS_BIND:           "bind",
-	unix.SYS_LISTEN:         "listen",
-	unix.SYS_ACCEPT:         "accept",
-	unix.SYS_ACCEPT4:        "accept4",
-	unix.SYS_IO_URING_SETUP: "io_uring_setup",
-}
-
 // native is the kernel's name of calls as this program makes them: those of
 // another kind have other numbers.
 var native = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: tracesockets FILE COMMAND [ARGUMENT...]")
+		fmt.Fprintln(os.Stderr, "usage: tracecalls FILE COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
 	code, err := trace(os.Args[1], os.Args[2:])
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tracesockets:", err)
+		fmt.Fprintln(os.Stderr, "tracecalls:", err)
 		os.Exit(125)
 	}
 	os.Exit(code)
@@ -150,20 +141,20 @@ func note(log *os.File, pid int) error {
 	if i.op != entry {
 		return nil
 	}
-	name, ok := calls[i.number]
-	if i.arch != native {
-		name, ok = fmt.Sprintf("call %d of another kind", i.number), true
-	}
-	if !ok {
+	c, ok := calls[i.number]
+	text := c.name
+	switch {
+	case i.arch != native:
+		text = fmt.Sprintf("call %d of another kind", i.number)
+	case !ok || c.wanted != nil && !c.wanted(pid, &i.args):
 		return nil
 	}
-	switch name {
-	case "socket", "socketpair":
-		name += " " + family(uint16(i.args[0]))
-	case "connect", "bind":
-		name += " " + address(pid, i.args[1], i.args[2])
+	if i.arch == native {
+		for _, about := range c.about {
+			text += " " + about(pid, &i.args)
+		}
 	}
-	_, err := fmt.Fprintf(log, "%d %s\n", pid, name)
+	_, err := fmt.Fprintf(log, "%d %s\n", pid, text)
 	return err
 }
 
