@@ -215,7 +215,7 @@ func TestNothingIsChangedOnAJetson(t *testing.T) {
 			root, fake := fixture.Machine(t, machine), fakenvml.New(t, "580", fixture.Scenario(t, machine))
 			library, dir := filepath.Dir(fake.Path()), t.TempDir()
 			args := []string{"--root", root, "--nvml", fake.Path()}
-			for _, command := range [][]string{{"--json"}, {"--json", "-n", "3", "-i", "0.5"}, {"--once"}, {"--prometheus"}, {"doctor"}, {"record", dir + "/r.ndjson", "-n", "3", "-i", "0.5"}} {
+			for _, command := range [][]string{{"--json", "-n", "3", "-i", "0.2"}, {"--once"}, {"doctor"}, {"record", dir + "/r.ndjson", "-n", "3", "-i", "0.2"}} {
 				tr := traced(t)
 				out := tr.run(t, fake.Env(), append(append([]string{binary}, command...), args...)...)
 				if command[0] == "record" {

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -54,6 +57,31 @@ func FuzzJetson(f *testing.F) {
 		for _, s := range []string{parseCompatible(data), parsePowerModeName(data, id)} {
 			if !utf8.ValidString(s) {
 				t.Errorf("%q", s)
+			}
+		}
+	})
+}
+
+// FuzzLine looks for files of one line whose text is none, or whose number does not
+// stand there.
+func FuzzLine(f *testing.F) {
+	for _, content := range []string{"345\n", "32760 ma\n", "-20\n", "+7", "007\n", "gpu\x00", " \t\r\n\x00", "", "1\n2\n", "\xff\x00\xfe", "9223372036854775808\n", "0x10\n", "1_000\n"} {
+		f.Add(content)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, content string) {
+		if err := os.WriteFile(filepath.Join(dir, "line"), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		line := Root(dir).Line("/line")
+		if line.Known() != (line.Value != "") || !utf8.ValidString(line.Value) || cleanLine([]byte(line.Value)) != line.Value {
+			t.Errorf("%q is %+v", content, line)
+		}
+		if n, ok := Root(dir).Number("/line").Int(); ok {
+			word, _, _ := strings.Cut(strings.TrimLeft(content, " \t\r\n\x00"), " ")
+			digits := strings.TrimLeft(strings.TrimLeft(strings.TrimRight(word, "\t\r\n\x00"), "+-"), "0")
+			if want := strings.TrimLeft(strconv.FormatInt(n, 10), "-"); want != digits && (n != 0 || digits != "") {
+				t.Errorf("%q is %d", content, n)
 			}
 		}
 	})
