@@ -78,9 +78,6 @@ type age struct {
 	seconds float64
 }
 
-// Inlined, it would make the program 2 kB larger.
-//
-//go:noinline
 func (w *writer) separate() {
 	if n := len(w.b); n > 0 {
 		switch w.b[n-1] {
