@@ -142,7 +142,7 @@ func FuzzOnNVGPU(f *testing.F) {
 		}
 		c := onNVGPU(root, soc)
 		old := soc == "tegra234" || soc == "tegra194" || soc == "tegra186" || soc == "tegra210"
-		entry := findGPU(root)
+		entry := nodesOf(root).gpu()
 		if (c != nil) != (old || !thor && entry != "") {
 			t.Errorf("%q, entry %q, that of Thor %v: %+v", soc, entry, thor, c)
 		}
