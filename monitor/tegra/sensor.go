@@ -274,11 +274,12 @@ func appendEngines(root host.Root, entries nodes, list []sensor) (_ []sensor, cl
 // read reads a part; ok is false where it is not there any more.
 func (s *sensor) read(root host.Root, p *monitor.Part) (ok bool) {
 	*p = monitor.Part{Kind: s.kind, Name: s.name, Scope: s.scope}
-	if s.label != "" && root.Line(s.label).Value != s.says {
-		return false
-	}
 	for i := range s.values {
 		p.Readings[i] = s.values[i].read(root)
+	}
+	// Afterwards, since it may become another between the two.
+	if s.label != "" && root.Line(s.label).Value != s.says {
+		return false
 	}
 	if s.kind == monitor.Engine {
 		clock := &p.Readings[monitor.EngineClock]
