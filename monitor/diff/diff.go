@@ -42,8 +42,10 @@ type Diff struct {
 }
 
 // Compare returns what differs between two snapshots, which must not change any
-// more. GPUs are paired by UUID alone. The error is a *Refused: where the sets of UUIDs
-// differ, a UUID is unknown or stands twice, or there is no GPU at all.
+// more. GPUs are paired by UUID, but for the integrated one of a module that has
+// none: it is that of the host of this name. The error is a *Refused: where the
+// sets of UUIDs differ, a UUID is unknown or stands twice, or there is no GPU at
+// all.
 func Compare(old, new *monitor.Snapshot) (*Diff, error) {
 	partners, err := pairGPUs(old, new)
 	if err != nil {
@@ -95,26 +97,26 @@ func pairGPUs(old, new *monitor.Snapshot) ([]*monitor.GPU, error) {
 		name := [...]string{"old", "new"}[side]
 		for i := range s.GPUs {
 			g := &s.GPUs[i]
-			why := ""
+			why, id := "", identity(s, g)
 			switch {
-			case !known(&g.UUID):
+			case !known(&id):
 				why = fmt.Sprintf("the UUID of GPU %s in the %s snapshot is unknown", label(g, g), name)
 				if !g.UUID.Known() {
 					why += " (" + words(g.UUID.Reason.String()) + ")"
 				}
-			case sides[side][g.UUID.Value] != nil:
-				why = fmt.Sprintf("two GPUs in the %s snapshot have the UUID %s", name, ansi.Clean(g.UUID.Value))
+			case sides[side][id.Value] != nil:
+				why = fmt.Sprintf("two GPUs in the %s snapshot have the UUID %s", name, ansi.Clean(id.Value))
 			}
 			if why != "" {
 				return nil, &Refused{fmt.Sprintf("%s, and GPUs are paired by UUID; old: %s; new: %s", why, uuids(old, nil), uuids(new, nil))}
 			}
-			sides[side][g.UUID.Value] = g
+			sides[side][id.Value] = g
 		}
 	}
 	partners := make([]*monitor.GPU, len(new.GPUs))
 	both := 0
 	for i := range new.GPUs {
-		if partners[i] = sides[0][new.GPUs[i].UUID.Value]; partners[i] != nil {
+		if partners[i] = sides[0][identity(new, &new.GPUs[i]).Value]; partners[i] != nil {
 			both++
 		}
 	}
@@ -131,12 +133,21 @@ func pairGPUs(old, new *monitor.Snapshot) ([]*monitor.GPU, error) {
 	return nil, &Refused{why}
 }
 
+// identity is what a GPU is paired by: its UUID. The integrated GPU of a module
+// that has none is told by the machine.
+func identity(s *monitor.Snapshot, g *monitor.GPU) monitor.Text {
+	if host := &s.Host.Hostname; g.Integrated && g.UUID.Reason == monitor.NotSupported && known(host) {
+		return monitor.OfText("that of " + host.Value)
+	}
+	return g.UUID
+}
+
 // common lists the numbers of the GPUs of s that are among others, "" where one
 // is unknown: a recording is chosen from by the numbers of its first part.
 func common(s *monitor.Snapshot, others map[string]*monitor.GPU) string {
 	var list []int
 	for i := range s.GPUs {
-		if g := &s.GPUs[i]; others[g.UUID.Value] != nil {
+		if g := &s.GPUs[i]; others[identity(s, g).Value] != nil {
 			if g.Index < 0 {
 				return ""
 			}
@@ -169,12 +180,12 @@ func uuids(s *monitor.Snapshot, others map[string]*monitor.GPU) string {
 	var list []string
 	more := 0
 	for i := range s.GPUs {
-		u := &s.GPUs[i].UUID
+		u := identity(s, &s.GPUs[i])
 		switch {
 		case others[u.Value] != nil:
 		case len(list) == most:
 			more++
-		case known(u):
+		case known(&u):
 			list = append(list, ansi.Clean(u.Value))
 		default:
 			list = append(list, "unknown")

@@ -271,6 +271,31 @@ func refused(t *testing.T, old, new *monitor.Snapshot, parts ...string) {
 	}
 }
 
+// TestModules: the integrated GPU of a module has no UUID. It is told by its
+// machine.
+func TestModules(t *testing.T) {
+	module := func(host monitor.Text) *monitor.Snapshot {
+		s := machine()
+		s.GPUs, s.Host.Hostname = s.GPUs[:1], host
+		s.GPUs[0].Integrated, s.GPUs[0].UUID = true, monitor.UnknownText(monitor.NotSupported)
+		return s
+	}
+	old, new := module(monitor.OfText("orin")), module(monitor.OfText("orin"))
+	new.GPUs[0].Readings[monitor.UtilizationPercent] = monitor.OfFloat(77)
+	d, err := Compare(old, new)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(d.AppendText(nil, ansi.PageOptions{})); !strings.Contains(text, "77") {
+		t.Errorf("a load of 77 %% is not told:\n%s", text)
+	}
+	refused(t, old, module(monitor.OfText("other")), "only in old: that of orin;", "only in new: that of other")
+	refused(t, old, module(monitor.UnknownText(monitor.NotFound)), "the UUID of GPU 0 in the new snapshot is unknown")
+	card := module(monitor.OfText("orin"))
+	card.GPUs[0].Integrated = false
+	refused(t, old, card, "the UUID of GPU 0 in the new snapshot is unknown")
+}
+
 func TestRefusals(t *testing.T) {
 	only := func(s *monitor.Snapshot, uuids ...string) *monitor.Snapshot {
 		s.GPUs = nil

@@ -56,7 +56,7 @@ func (v *value) read(root host.Root) monitor.Reading {
 		var m float64
 		r = root.Number(v.times)
 		m, ok = r.Float()
-		n *= m
+		n = max(n, 0) * m // two of less than nothing are not more than it
 	}
 	if !ok {
 		return r
