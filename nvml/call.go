@@ -39,13 +39,13 @@ func getInit[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, 
 
 // callInit makes the call of getInit, as a member of a chain at that place.
 func callInit[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t, v T) (T, Return) {
-	r := f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 1)
+	r := f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 0)
 	return v, r
 }
 
 // call makes the call of get, as a member of a chain at that place.
 func call[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T) gen.Return_t) (v T, r Return) {
-	r = f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 1)
+	r = f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 0)
 	return v, r
 }
 
@@ -77,7 +77,7 @@ func getPair[T any](d Device, fn gen.Function, m func(*gen.Library, *gen.Frame, 
 // callPair makes the call of getPair, as a member of a chain at that place.
 func callPair[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, gen.Device_t, *T, *T) gen.Return_t) (a, b T, r Return) {
 	var v pair[T]
-	r = f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 2)
+	r = f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), unsafe.Sizeof(v.a))
 	return v.a, v.b, r
 }
 
@@ -106,7 +106,7 @@ func (d Device) ask(fn gen.Function, out unsafe.Pointer, size uintptr, numbers .
 		return err
 	}
 	defer f.leave()
-	return f.fail(fn, f.ask(fn, 0, out, size, 1, numbers...))
+	return f.fail(fn, f.ask(fn, 0, out, size, 0, numbers...))
 }
 
 // askPair is ask for a function that takes two addresses, each of one half of
@@ -118,13 +118,13 @@ func (d Device) askPair(fn gen.Function, out unsafe.Pointer, size uintptr) error
 		return err
 	}
 	defer f.leave()
-	return f.fail(fn, f.ask(fn, 0, out, size, 2))
+	return f.fail(fn, f.ask(fn, 0, out, size, size/2))
 }
 
-// ask makes the call of Device.ask, as a member of a chain at that place, with
-// that many addresses behind the numbers. Where it is about no device the numbers
-// come first.
-func (f *frame) ask(fn gen.Function, place int, out unsafe.Pointer, size, addresses uintptr, numbers ...uintptr) Return {
+// ask makes the call of Device.ask, as a member of a chain at that place. Where
+// second is not 0, the address of the byte at that place follows, for a second
+// output. In a call that is about no device the numbers come first.
+func (f *frame) ask(fn gen.Function, place int, out unsafe.Pointer, size, second uintptr, numbers ...uintptr) Return {
 	v := unsafe.Slice((*byte)(out), size)
 	if !f.begin(fn, place) {
 		clear(v)
@@ -137,8 +137,10 @@ func (f *frame) ask(fn gen.Function, place int, out unsafe.Pointer, size, addres
 		f.c.SetNumber(n, v)
 		n++
 	}
-	for i := range addresses {
-		f.c.SetAddress(n, unsafe.Pointer(&b[i*size/addresses]))
+	f.c.SetAddress(n, unsafe.Pointer(&b[0]))
+	n++
+	if second > 0 {
+		f.c.SetAddress(n, unsafe.Pointer(&b[second]))
 		n++
 	}
 	r := f.end(f.raw().Call(f.c, fn, n))
@@ -194,13 +196,13 @@ func (l *Library) ask(fn gen.Function, out unsafe.Pointer, size uintptr) error {
 		return err
 	}
 	defer f.leave()
-	return f.fail(fn, f.ask(fn, 0, out, size, 1))
+	return f.fail(fn, f.ask(fn, 0, out, size, 0))
 }
 
 // sysCall makes the call of sysGet, as a member of a chain at that place. It
 // begins with v.
 func sysCall[T any](f *frame, fn gen.Function, place int, m func(*gen.Library, *gen.Frame, *T) gen.Return_t, v T) (T, Return) {
-	r := f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 1)
+	r := f.ask(fn, place, unsafe.Pointer(&v), unsafe.Sizeof(v), 0)
 	return v, r
 }
 

@@ -69,7 +69,7 @@ func vgpuGet[T any](v Vgpu, fn gen.Function, m func(*gen.Library, *gen.Frame, ge
 	}
 	defer f.leave()
 	f.h = gen.Device_t(v.id)
-	r := f.ask(fn, 0, unsafe.Pointer(&p), unsafe.Sizeof(p), 1)
+	r := f.ask(fn, 0, unsafe.Pointer(&p), unsafe.Sizeof(p), 0)
 	return p, f.fail(fn, r)
 }
 
