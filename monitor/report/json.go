@@ -102,11 +102,17 @@ func (w *writer) key(key string) {
 	w.b = append(w.b, ':')
 }
 
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
 func (w *writer) object(key string) {
 	w.key(key)
 	w.b = append(w.b, '{')
 }
 
+// Inlined, it would make the program 1 kB larger.
+//
+//go:noinline
 func (w *writer) list(key string) {
 	w.key(key)
 	w.b = append(w.b, '[')
