@@ -70,7 +70,7 @@ func TestReadingsDocument(t *testing.T) {
 		{"Each process", documentProcesses, processTold},
 		{"The host", "", hostTold},
 		{"The driver", "", driverTold},
-		{"The platform", "What does not apply to a machine is null without a reason.", platformTold},
+		{"The platform", "What does not apply to a machine is null without a reason, or an empty list.", platformTold},
 	}
 	for _, p := range partsTold {
 		parts = append(parts, part{p.title, p.note, p.keys})
@@ -114,7 +114,7 @@ const documentHead = `
 
 Every value that nvtop-lite has of a GPU, where it comes from, what it is called
 elsewhere, and where there is none. ` + "`nvtop-lite doctor`" + ` tells of each on your machine:
-its value or why there is none, the function that gave it, and how long that took.
+its value or why there is none, and the function or file that gave it.
 
 A value that is not known is null in the JSON, empty in CSV, and without a sample
 among the metrics; it is never 0. The JSON says why beside it, under ` + "`unavailable`" + `:
@@ -168,6 +168,25 @@ of what the GPU's processes use (where the driver is nvgpu, as on Orin: ` + "`Nv
 ` + "`/proc/meminfo`" + `, or the total of nvmap's table), and free and reserved are null: what can be had is
 ` + "`memory_available_bytes`" + ` of the host. Where ` + "`hugepages_total_bytes`" + ` is above 0 that alone is not
 reliable: ` + "`hugepages_free_bytes`" + ` can be had, too.
+
+## On a Jetson
+
+Where the driver is nvgpu, as on all from Nano to Orin, these come from files, and every other
+reading is null, ` + "`not_supported`" + `. On Thor the same files fill in what NVML does not
+tell of temperature, fan, power, clocks and throttling.
+
+| JSON key | from |
+|---|---|
+| ` + "`utilization_percent`" + ` | devfreq's ` + "`load`" + `, to 0.1 % |
+| ` + "`memory_total_bytes`" + ` | ` + "`MemTotal`" + ` of ` + "`/proc/meminfo`" + ` |
+| ` + "`memory_used_bytes`" + ` | as above: ` + "`/proc/meminfo`" + `, else nvmap's table (root) |
+| ` + "`temperature_c`" + ` | the thermal zone of the GPU; ` + "`asleep`" + ` while the GPU has no power |
+| ` + "`fan_percent`" + ` and ` + "`fans`" + ` | hwmon, with JetPack 4 ` + "`/sys/devices/pwm-fan`" + `: the fan of the module |
+| ` + "`power_mw`" + ` | the rail that feeds the GPU alone; null where none does, as on Orin |
+| ` + "`clock_graphics_mhz`" + ` and ` + "`clock_graphics_max_mhz`" + ` | devfreq |
+| ` + "`encoder_percent`" + ` and ` + "`decoder_percent`" + ` | devfreq's ` + "`load`" + ` of NVENC and NVDEC, where the kernel has them |
+| ` + "`throttle_reasons`" + ` | ` + "`hw_thermal`" + ` while ` + "`gpu-throttle-alert`" + ` is above 0 |
+| ` + "`processes`" + ` | nvmap's table (root), with their memory; ` + "`types`" + ` is ` + "`[]`" + `, as the table does not tell |
 
 ## What NVML does not give
 

@@ -257,7 +257,7 @@ var processTold = []schemaKey{
 	{"name", "short name", "", "/proc/PID/cmdline, /proc/PID/comm", reasoned, aText},
 	{"command", "command line, with the values of secrets masked", "", "/proc/PID/cmdline", reasoned, aText},
 	{"user", "owner", "", "owner of /proc/PID, /etc/passwd, the system's name service", reasoned, aText},
-	{"types", "how it uses the GPU", "", "which list it is in", notNull, is("type", "array", "items", oneOf("compute", "graphics", "mps"), "uniqueItems", true)},
+	{"types", "how it uses the GPU; empty where nvgpu lists it, which does not tell", "", "which list it is in", notNull, is("type", "array", "items", oneOf("compute", "graphics", "mps"), "uniqueItems", true)},
 	{"gpu_memory_bytes", "its memory on this GPU", "bytes", "the lists of processes", reasoned, integer},
 	{"sm_percent", "its share of the multiprocessors", "%", "nvmlDeviceGetProcessUtilization", reasoned, positive},
 	{"encoder_percent", "its share of the video encoder", "%", "nvmlDeviceGetProcessUtilization", reasoned, positive},

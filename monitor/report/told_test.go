@@ -48,7 +48,7 @@ var readingsTold = [monitor.NumReadings]told{
 	monitor.PowerInstantMW:      {"power of this moment", "drivers older than 525, driver 530; boards that do not measure it", "power.draw.instant"},
 	monitor.PowerLimitMW:        {"the limit that counts, of all that apply", "boards without a limit, as in many laptops; integrated GPUs", "enforced.power.limit"},
 	monitor.PowerLimitDefaultMW: {"the limit after the driver was loaded", "as `power_limit_mw`", "power.default_limit"},
-	monitor.EnergyJoules:        {"energy since the driver was loaded; when it begins at 0 again the driver was loaded anew", "GPUs older than Volta, drivers older than 384; integrated GPUs", ""},
+	monitor.EnergyJoules:        {"energy since the driver was loaded; when it begins at 0 again the driver was loaded anew", "GPUs older than Volta, drivers older than 384; integrated GPUs whose driver does not tell", ""},
 
 	monitor.ClockGraphicsMHz:    {"clock of the cores", "integrated GPUs whose driver does not tell", "clocks.current.graphics"},
 	monitor.ClockSMMHz:          {"clock of the multiprocessors (SM)", "integrated GPUs whose driver does not tell", "clocks.current.sm"},
