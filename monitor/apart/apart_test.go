@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -240,6 +241,44 @@ func TestWithoutADriverProcessTheProgramSamplesItself(t *testing.T) {
 	until(t, c, "the new interval is in use", func(e apart.Event) bool {
 		return e.Snapshot != nil && e.Snapshot.Interval == 200*time.Millisecond
 	})
+}
+
+// TestNotesAfterTheEnd: where the program samples itself, a call of the library may
+// end after all else.
+func TestNotesAfterTheEnd(t *testing.T) {
+	var telling sync.WaitGroup
+	end := make(chan struct{})
+	build := func(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, error) {
+		for range 4 {
+			telling.Go(func() {
+				for {
+					select {
+					case <-end:
+						return
+					default:
+						setup.Note([]byte("a call ended"))
+					}
+				}
+			})
+		}
+		return build(setup, warnings)
+	}
+	c := apart.Start(apart.Options{
+		Setup: apart.Setup{Request: request(), Complete: true, Count: 1, Notes: true}, Build: build,
+		Start: func(program *string, _ *os.ProcAttr) { *program = filepath.Join(t.TempDir(), "absent") },
+	})
+	t.Cleanup(c.Close)
+	snapshots := 0
+	for e := range c.Events() { // until it is closed
+		if e.Snapshot != nil {
+			snapshots++
+		}
+	}
+	close(end) // only now: they told on
+	telling.Wait()
+	if snapshots != 1 {
+		t.Errorf("%d snapshots", snapshots)
+	}
 }
 
 func TestADriverProcessThatNeverSpeaksIsDoneWithout(t *testing.T) {

@@ -2,6 +2,7 @@ package apart
 
 import (
 	"context"
+	"sync"
 
 	"nvtop-lite/monitor"
 )
@@ -21,7 +22,22 @@ func (c *Client) runInside(setup Setup, why string, deliver func(Event) bool) {
 		<-c.stop
 		cancel()
 	}()
-	setup.Note = func(b []byte) { deliver(Event{Note: b}) }
+	// Those who watch the library's calls may have something to tell to the last,
+	// when nobody listens any more.
+	var notes sync.Mutex
+	over := false
+	setup.Note = func(b []byte) {
+		notes.Lock()
+		defer notes.Unlock()
+		if !over {
+			deliver(Event{Note: b})
+		}
+	}
+	defer func() {
+		notes.Lock()
+		over = true
+		notes.Unlock()
+	}()
 	s, err := c.opts.Build(setup, []monitor.Warning{warning})
 	if err == nil {
 		err = s.Run(ctx, requests, func(s *monitor.Snapshot) { deliver(Event{Snapshot: s}) })
