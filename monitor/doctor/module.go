@@ -216,7 +216,7 @@ var remarks = [...]struct{ level, code, text, cause, cure string }{
 		"nvgpu has not made it yet, as for a while after boot", "it is looked for again and again; if it stays so, see what dmesg says of nvgpu"},
 	noNVGPU: {warning, "gpu_node", "the GPU has no entry in /sys/class/devfreq, which has its clocks and load",
 		"the kernel module nvgpu is not loaded", "modprobe nvgpu; if that fails dmesg says why"},
-	needsRoot: {info, "needs_root", "needs root: ", "debugfs, " + debugfs + ", is open to root alone", "sudo nvtop-lite"},
+	needsRoot: {info, "needs_root", "needs root: ", "debugfs, " + debugfs + ", is open to root alone", "run it as root (sudo)"},
 	closedToRoot: {info, "needs_root", "not even root may see: ",
 		"a container's rules, or the kernel's lockdown, close " + debugfs, "a container: start it with --privileged"},
 	unmounted: {info, "debugfs", "debugfs is not mounted, which has: ", "nothing has mounted it at " + debugfs,

@@ -137,7 +137,7 @@ func newTable(l looker) *Table {
 
 // Fill completes the processes of one GPU: everything of monitor.Process but
 // what the driver knows. Local says whether the PIDs are those of this machine;
-// where they are not, the list stays as it is. Now is the sampler's steady
+// where they are not, what the source does not know is not_supported. Now is the sampler's steady
 // clock, as monitor.Reading.At.
 //
 // CPU load is that of the time since the Fill before, not_sampled at first. A
@@ -147,6 +147,11 @@ func newTable(l looker) *Table {
 // whose name has not come goes by the name that /etc/passwd has, or the number.
 func (t *Table) Fill(list []monitor.Process, local bool, now int64) {
 	if !local {
+		for i := range list {
+			if p := &list[i]; p.Command.Reason == monitor.NotSampled && p.StartTicks.Reason == monitor.NotSampled {
+				withhold(p, monitor.NotSupported) // and nobody will
+			}
+		}
 		return
 	}
 	t.mu.Lock()

@@ -202,7 +202,7 @@ func TestNotLocal(t *testing.T) {
 	w.set(7, person("local", 1, 0))
 	list := []monitor.Process{{PID: 7, Name: monitor.OfText("simulated")}, {PID: 8}}
 	newTable(w).Fill(list, false, second)
-	if w.samples != 0 || list[0].Name.Value != "simulated" || list[1].Name.Reason != monitor.NotSampled || list[0].Namespace != monitor.NamespaceUnknown {
+	if w.samples != 0 || list[0].Name.Value != "simulated" || list[1].Name.Reason != monitor.NotSupported || list[0].Namespace != monitor.NamespaceUnknown {
 		t.Errorf("%d reads, %+v", w.samples, list)
 	}
 }

@@ -478,7 +478,11 @@ func (t *text) note(g *monitor.GPU) ansi.Cell {
 			b = first.Name.Value
 		}
 		if v, ok := first.GPUMemoryBytes.Float(); ok {
-			b += " " + strconv.FormatFloat(v*perGiB, 'f', 1, 64) + "G"
+			if v >= 0.1/perGiB || v == 0 {
+				b += " " + strconv.FormatFloat(v*perGiB, 'f', 1, 64) + "G"
+			} else {
+				b += " " + strconv.FormatFloat(v*perGiB*1024, 'f', 0, 64) + "M"
+			}
 		}
 		if n := len(g.Processes) - 1; n > 0 {
 			b += fmt.Sprintf(" +%d", n)

@@ -9,7 +9,10 @@ import (
 	"nvtop-lite/monitor"
 )
 
-const gib = 1 << 30
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
 
 // The ranks of the groups of a box's top edge; the lowest goes first.
 const (
@@ -189,6 +192,14 @@ func (s *Screen) power(g *monitor.GPU, l *group) {
 	}
 	watts := g.Readings[monitor.PowerMW]
 	limit := g.Readings[monitor.PowerLimitMW]
+	if module := s.snap.Platform.Power(); g.Integrated && !watts.Known() && module.Known() {
+		l.text(p.dim, "  │ module ")
+		if module.Provenance != monitor.Measured { // the sum of what is measured
+			l.text(p.dim, "~")
+		}
+		l.number(p.plain, module, 1e-3, 1, 0).text(p.dim, " W")
+		return
+	}
 	if !watts.Known() && !limit.Known() && (!measured(g) || g.Integrated && !failed(g, watts)) {
 		return
 	}

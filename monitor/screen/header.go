@@ -145,10 +145,14 @@ func (s *Screen) driver() {
 		if pl.JetPack.Known() {
 			g.text(p.dim, "JetPack ").text(p.dim, pl.JetPack.Value).pad(2)
 		}
-		g.text(p.dim, "L4T ").text(p.dim, pl.L4T.Value)
-		if pl.PowerMode.Known() {
-			g.pad(2).text(p.dim, pl.PowerMode.Value)
+		// A long power mode is worth more than the version that JetPack says too.
+		if !pl.JetPack.Known() || s.w >= hostFrom || len(pl.PowerMode.Value) < 10 {
+			g.text(p.dim, "L4T ").text(p.dim, pl.L4T.Value)
+			if pl.PowerMode.Known() {
+				g.pad(2)
+			}
 		}
+		g.text(p.dim, pl.PowerMode.Value)
 		return
 	}
 	d := &s.snap.Driver

@@ -130,6 +130,10 @@ func (s *Screen) writePart(l *line, r *monitor.Part, full bool) {
 		l.text(p.plain, "off")
 	case !clock.Known() && !load.Known():
 		l.text(p.plain, "on")
+	case !r.Readings[monitor.EngineOn].Known() && !load.Known(): // the clock may stand still
+		if l.text(p.plain, "?"); full {
+			s.clocked(l.pad(1), clock, load)
+		}
 	default:
 		if load.Known() && !full {
 			clock = load // which says more

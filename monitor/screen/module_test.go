@@ -311,7 +311,7 @@ func TestRailOnTheEdge(t *testing.T) {
 		{"no rail of its own", func(snap *monitor.Snapshot) {
 			snap.GPUs[0].Readings[monitor.PowerMW] = monitor.Unknown(monitor.NotSupported)
 			snap.Platform.Parts[0].Scope = "shared"
-		}, "Thor (integrated) ─", "VIN 61.0 W   VDD_GPU 18.4 W"},
+		}, "│ module 61.0 W ─", "VIN 61.0 W   VDD_GPU 18.4 W"},
 	} {
 		if top, rails := edge(tt.change); !strings.Contains(top, tt.top) || rails != tt.rails {
 			t.Errorf("%s: %s\n%s", tt.what, top, rails)

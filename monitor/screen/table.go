@@ -608,7 +608,6 @@ func kinds(l *line, st ansi.Style, t monitor.ProcessTypes) {
 
 // size appends a size in GiB, or MiB below one GiB.
 func size(l *line, st ansi.Style, r monitor.Reading, width int) {
-	const mib = 1 << 20
 	v, ok := r.Float()
 	switch {
 	case !ok:

@@ -125,7 +125,11 @@ func (s *Screen) writeUsers(l *line, room int) {
 		}
 		s.processName(l, o.p, width)
 		if o.p.GPUMemoryBytes.Known() {
-			l.pad(1).float(p.dim, float64(o.bytes)/gib, 1, 0).text(p.dim, "G")
+			if size := float64(o.bytes); size >= gib/10 || size == 0 {
+				l.pad(1).float(p.dim, size/gib, 1, 0).text(p.dim, "G")
+			} else {
+				l.pad(1).float(p.dim, size/mib, 0, 0).text(p.dim, "M")
+			}
 		}
 		rest := len(s.owners) - 1 - i
 		more := 0
