@@ -43,7 +43,7 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 			source = watch.Source(driver.New(opts))
 		}
 		if p := h.Platform(); p.Kind == host.Jetson {
-			cfg.Host, source = tegra.NewModule(h), tegra.New(h.Root(), p.SoC.Value, source)
+			cfg.Host, source = tegra.NewModule(h), tegra.New(h.Root(), p.SoC.Value, source, setup.Fell)
 		}
 		cfg.Sources = []monitor.Source{source}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"nvtop-lite/internal/fakenvml"
 	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor/report"
 )
@@ -256,6 +257,24 @@ func TestMemoryForAnOrdinaryUser(t *testing.T) {
 	}
 	if g.number("utilization_percent") != "34.5" || g.text("processes_state") != "no_permission" {
 		t.Errorf("a load of %s, processes %s", g.number("utilization_percent"), g.text("processes_state"))
+	}
+}
+
+// TestACrashOnAJetson: a driver's library that ends the process that loads it takes
+// no row of a GPU along that files tell of.
+func TestACrashOnAJetson(t *testing.T) {
+	t.Parallel()
+	const machine = "orin-agx-jetpack6"
+	for _, how := range []string{"segv", "abort"} {
+		fake := fakenvml.New(t, "580", fixture.Scenario(t, machine)+"fault nvmlInit_v2 "+how+"\n")
+		r := run(t, nil, program(t, "linux", "amd64"), "--root", fixture.Machine(t, machine), "--nvml", fake.Path(), "--json")
+		says(t, r, 0, "")
+		s := parse(t, r.out)
+		checkSnapshot(t, s)
+		g := s.objects("gpus")[0]
+		if g.text("state") != "ok" || g.text("name") != "Orin (nvgpu)" || g.number("utilization_percent") != "34.5" || g.number("memory_used_bytes") != "4139003904" {
+			t.Errorf("%s: %s, state %s, load %s, memory %s", how, g.text("name"), g.text("state"), g.number("utilization_percent"), g.number("memory_used_bytes"))
+		}
 	}
 }
 

@@ -317,7 +317,7 @@ func TestTheTerminalIsRestoredUnlessGoodbyeWasSaid(t *testing.T) {
 
 func TestRowsStayWhenTheDriverForgetsAGPU(t *testing.T) {
 	mk := func(steady int64, uuids ...string) *monitor.Snapshot {
-		s := &monitor.Snapshot{Steady: steady}
+		s := &monitor.Snapshot{Steady: steady, Driver: monitor.Driver{Version: monitor.OfText("580.95.05")}}
 		for i, u := range uuids {
 			s.GPUs = append(s.GPUs, monitor.GPU{Identity: monitor.Identity{Index: i, UUID: monitor.OfText(u)}, State: monitor.OK, Refreshed: steady})
 		}
@@ -339,5 +339,12 @@ func TestRowsStayWhenTheDriverForgetsAGPU(t *testing.T) {
 	back := apart.KeepRows(again, mk(400, "GPU-a", "GPU-b"))
 	if len(back.GPUs) != 2 || back.GPUs[0].State != monitor.OK {
 		t.Errorf("it does not come back: %d rows", len(back.GPUs))
+	}
+	// The files of a Jetson list its GPU before the driver was asked again.
+	early := mk(500, "GPU-b")
+	early.Driver.Version = monitor.UnknownText(monitor.NotFound)
+	early = apart.KeepRows(back, early)
+	if g := &early.GPUs[1]; len(early.GPUs) != 2 || g.UUID.Value != "GPU-a" || g.State != monitor.Stale || g.Refreshed != 400 {
+		t.Errorf("nobody asked, and the GPU is %v %v of %d", g.UUID.Value, g.State, g.Refreshed)
 	}
 }

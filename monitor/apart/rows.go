@@ -34,9 +34,21 @@ func keepRows(last, next *monitor.Snapshot) *monitor.Snapshot {
 		have[monitor.Key(g)] = true
 	}
 	for i := range last.GPUs {
-		if g := last.GPUs[i]; g.UUID.Known() && !have[monitor.Key(&g)] {
-			next.GPUs = append(next.GPUs, gone(g, next))
+		g := last.GPUs[i]
+		if !g.UUID.Known() || have[monitor.Key(&g)] {
+			continue
 		}
+		if next.Driver.Version.Known() {
+			g = gone(g, next)
+		} else { // a Jetson's files list its GPU before anybody has asked the driver
+			g = staleRows(last.GPUs[i:i+1], last.Steady, next.Steady, "the driver was not asked yet")[0]
+		}
+		for k := range next.GPUs {
+			if next.GPUs[k].Index == g.Index {
+				g.Index = monitor.None // its number was taken
+			}
+		}
+		next.GPUs = append(next.GPUs, g)
 	}
 	return next
 }
@@ -51,11 +63,6 @@ func gone(g monitor.GPU, next *monitor.Snapshot) monitor.GPU {
 		row.StateSince = next.Steady
 	} else if g.StateReason != "" {
 		row.StateReason = g.StateReason
-	}
-	for i := range next.GPUs {
-		if next.GPUs[i].Index == row.Index {
-			row.Index = monitor.None // its number was taken
-		}
 	}
 	for id := range monitor.NumReadings {
 		row.Readings[id] = monitor.Unknown(monitor.GPULost)

@@ -13,6 +13,7 @@ const (
 	filesKey   = "files"         // of the GPU that files tell of
 	firstWait  = 2 * time.Second // for what NVML tells, once
 	maxBackOff = 30 * time.Second
+	fellPause  = 2 * time.Minute // see New
 )
 
 // Source is the monitor.Source of a Jetson.
@@ -37,10 +38,16 @@ type Source struct {
 	driver  monitor.Driver
 }
 
-// New returns a Source of the machine that h reads, whose SoC is soc, that has
-// the GPUs of nvml besides.
-func New(root host.Root, soc string, nvml monitor.Source) *Source {
-	return &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, probes: map[string]*probe{}, driver: noDriver}
+// New returns a Source of the machine under root, whose SoC is soc, that has the
+// GPUs of nvml besides. Fell says that the driver process before this one ended by
+// itself: if NVML did it, it would take along the row of the GPU that files tell
+// of, so that NVML is first asked after two minutes there.
+func New(root host.Root, soc string, nvml monitor.Source, fell bool) *Source {
+	s := &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, probes: map[string]*probe{}, driver: noDriver}
+	if fell {
+		s.asked, s.due = true, time.Now().Add(fellPause)
+	}
+	return s
 }
 
 var noDriver = func() monitor.Driver {

@@ -12,6 +12,8 @@ import (
 
 	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/host"
+	"nvtop-lite/monitor/tegra"
 )
 
 const gpuDir = "sys/devices/platform/bus@0/17000000.gpu"
@@ -169,6 +171,47 @@ func TestNVMLHangs(t *testing.T) {
 				}
 				if nvml.opens() > 1 {
 					t.Errorf("opened %d times while it hangs", nvml.opens())
+				}
+			})
+		})
+	}
+}
+
+// TestAfterAFall: a driver process that follows on one that ended by itself reads
+// the integrated GPU at once, and leaves NVML alone for two minutes; Thor has no
+// other source.
+func TestAfterAFall(t *testing.T) {
+	for _, machine := range []string{"orin-agx-jetpack6", "thor-jetpack7.2"} {
+		t.Run(machine, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := host.Open(fixture.Machine(t, machine))
+				nvml := &standin{}
+				nvml.gives(orin(), a2000())
+				s := tegra.New(h.Root(), h.Platform().SoC.Value, nvml, true)
+				look := func() int {
+					if err := s.Open(); err != nil {
+						t.Fatal(err)
+					}
+					n := len(list(t, s))
+					synctest.Wait()
+					return n
+				}
+				n := look()
+				if machine == "thor-jetpack7.2" {
+					if nvml.opens() != 1 || n != 2 {
+						t.Errorf("NVML was opened %d times, %d GPUs", nvml.opens(), n)
+					}
+					return
+				}
+				complete(t, refresh(s, list(t, s)[0]))
+				time.Sleep(119 * second)
+				if n = look(); nvml.opens() != 0 || n != 1 {
+					t.Errorf("NVML was opened %d times, %d GPUs", nvml.opens(), n)
+				}
+				time.Sleep(2 * second)
+				look()
+				if n = look(); nvml.opens() != 1 || n != 2 {
+					t.Errorf("two minutes later NVML was opened %d times, %d GPUs", nvml.opens(), n)
 				}
 			})
 		})

@@ -187,7 +187,7 @@ func (r *row) State(s monitor.State, blocked monitor.Reason, why string, err mon
 // source is the Source of a machine's tree.
 func source(root string, nvml monitor.Source) *tegra.Source {
 	h := host.Open(root)
-	return tegra.New(h.Root(), h.Platform().SoC.Value, nvml)
+	return tegra.New(h.Root(), h.Platform().SoC.Value, nvml, false)
 }
 
 // module is that of a machine's tree.
