@@ -29,7 +29,7 @@ func readNVMap(root host.Root) nvmap {
 	for _, path := range tables {
 		data, err := root.ReadFile(path, maxTable)
 		if err == nil {
-			processes, total, ok := parseNVMap(string(data))
+			processes, total, ok := parseNVMap(string(data), path == tables[1])
 			if ok && len(data) < maxTable {
 				return nvmap{processes, total, monitor.Status{Reason: monitor.Known}}
 			}
@@ -50,13 +50,14 @@ func readNVMap(root host.Root) nvmap {
 //	total                                                4030220K
 //
 // A process may have several clients. The name of one may hold blanks and line
-// breaks: rows are read from the right, and the last total counts.
-func parseNVMap(table string) (list []monitor.Process, total monitor.Reading, ok bool) {
+// breaks: rows are read from the right, and the last total counts. Nested is a
+// table with the handles of each client, indented, below it.
+func parseNVMap(table string, nested bool) (list []monitor.Process, total monitor.Reading, ok bool) {
 	total = monitor.Unknown(monitor.Implausible)
 	header := false
 	index := map[uint32]int{}
 	for line := range strings.Lines(table) {
-		if line[0] == ' ' || line[0] == '\t' { // a handle, below its client
+		if nested && (line[0] == ' ' || line[0] == '\t') {
 			continue
 		}
 		rest, size := lastField(line)

@@ -57,6 +57,10 @@ func TestParseNVMap(t *testing.T) {
 			"user                            x\ntotal 9K\ny       12          4K\n" +
 			"total                                                      4K\n",
 			[]user{{12, "", 4}}, 4},
+		{"a name that ends with a line break", header +
+			"user                                x\n       12          4K\n" +
+			"total                                                      4K\n",
+			[]user{{12, "", 4}}, 4},
 		{"no total", header + "user a 1 2K\n", []user{{1, "a", 2}}, -1},
 		{"a size that is none", header + "user a 1 -2K\nuser a 1 3K\nuser b 2 2X\nuser c 3 K\ntotal 5\n", []user{{1, "a", -1}, {2, "b", -1}, {3, "c", -1}}, -1},
 		{"sizes beyond all bounds", header + "user a 1 99999999999999999999K\nuser b 2 4398046511103G\ntotal 1K\n", []user{{1, "a", -1}, {2, "b", -1}}, 1},
@@ -71,7 +75,7 @@ func TestParseNVMap(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			list, total, ok := parseNVMap(tt.table)
+			list, total, ok := parseNVMap(tt.table, strings.Contains(tt.table, "BASE"))
 			if !ok {
 				t.Fatal("no table")
 			}
@@ -88,7 +92,7 @@ func TestParseNVMap(t *testing.T) {
 		})
 	}
 	for _, table := range []string{"", "\n", "Permission denied\n", "total 1K\n"} {
-		if _, _, ok := parseNVMap(table); ok {
+		if _, _, ok := parseNVMap(table, false); ok {
 			t.Errorf("%q is a table", table)
 		}
 	}
@@ -97,11 +101,11 @@ func TestParseNVMap(t *testing.T) {
 // FuzzParseNVMap looks for tables that give numbers nobody can have, or a
 // process twice.
 func FuzzParseNVMap(f *testing.F) {
-	f.Add(header + "user python3 8123 3984588K\nkernel kernel 0 512K\ntotal 4030220K\n")
-	f.Add(header + "user Isolated Web Co 4411 9216K\nuser Isolated Web Co 4411 1G\ntotal 1M\n")
-	f.Add(header + " \n\t\n\ntotal\nK\n")
-	f.Fuzz(func(t *testing.T, table string) {
-		list, total, _ := parseNVMap(table)
+	f.Add(header + "user python3 8123 3984588K\nkernel kernel 0 512K\ntotal 4030220K\n", false)
+	f.Add(header + "user Isolated Web Co 4411 9216K\nuser Isolated Web Co 4411 1G\ntotal 1M\n", false)
+	f.Add(header + " \n\t\n\ntotal\nK\n", true)
+	f.Fuzz(func(t *testing.T, table string, nested bool) {
+		list, total, _ := parseNVMap(table, nested)
 		seen := map[uint32]bool{}
 		check := func(r monitor.Reading) {
 			if v, ok := r.Float(); ok && (v < 0 || v > monitor.MemoryRange.High || v != math.Trunc(v)) {
