@@ -260,7 +260,7 @@ func (s *Screen) writeModule(p *panel) {
 			case "input":
 				words = "feeds everything"
 			}
-			s.put(p, label, l.to(26).text(s.pal.dim, words))
+			s.put(p, label, l.pad(1).to(26).text(s.pal.dim, words))
 			l.reset()
 			label = ""
 		}

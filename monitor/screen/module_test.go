@@ -319,6 +319,18 @@ func TestRailOnTheEdge(t *testing.T) {
 	}
 }
 
+// A label as long as one may be does not touch what its rail feeds.
+func TestALongLabelInTheDetails(t *testing.T) {
+	f := onScreen(t, 100, 50, Options{}, thor, func(v *View, snap *monitor.Snapshot) {
+		details(v, snap)
+		snap.Platform.Parts[0].Name = strings.Repeat("LONG_", 5)
+		snap.Platform.Parts[0].Readings[monitor.RailPower] = monitor.OfFloat(118400)
+	})
+	if got := row(f, "LONG_"); !strings.Contains(got, "… 118.4 W the GPU alone") {
+		t.Error(got)
+	}
+}
+
 // More rows show more of the module, and what does not fit is counted.
 func TestModuleRowsByHeight(t *testing.T) {
 	snap := newMachine(t, demo.Options{GPUs: 1}).next()
