@@ -101,9 +101,9 @@ func TestParseNVMap(t *testing.T) {
 // FuzzParseNVMap looks for tables that give numbers nobody can have, or a
 // process twice.
 func FuzzParseNVMap(f *testing.F) {
-	f.Add(header + "user python3 8123 3984588K\nkernel kernel 0 512K\ntotal 4030220K\n", false)
-	f.Add(header + "user Isolated Web Co 4411 9216K\nuser Isolated Web Co 4411 1G\ntotal 1M\n", false)
-	f.Add(header + " \n\t\n\ntotal\nK\n", true)
+	f.Add(header+"user python3 8123 3984588K\nkernel kernel 0 512K\ntotal 4030220K\n", false)
+	f.Add(header+"user Isolated Web Co 4411 9216K\nuser Isolated Web Co 4411 1G\ntotal 1M\n", false)
+	f.Add(header+" \n\t\n\ntotal\nK\n", true)
 	f.Fuzz(func(t *testing.T, table string, nested bool) {
 		list, total, _ := parseNVMap(table, nested)
 		seen := map[uint32]bool{}
