@@ -43,17 +43,18 @@ type Source struct {
 // itself: if NVML did it, it would take along the row of the GPU that files tell
 // of, so that NVML is first asked after two minutes there.
 func New(root host.Root, soc string, nvml monitor.Source, fell bool) *Source {
-	s := &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, probes: map[string]*probe{}, driver: noDriver}
+	s := &Source{root: root, soc: soc, nvml: nvml, gpus: map[string]*missing{}, probes: map[string]*probe{}, driver: driverWithout(monitor.NotFound)}
 	if fell {
-		s.asked, s.due = true, time.Now().Add(fellPause)
+		s.asked, s.due, s.driver = true, time.Now().Add(fellPause), driverWithout(monitor.DriverError)
 	}
 	return s
 }
 
-var noDriver = func() monitor.Driver {
-	none := monitor.UnknownText(monitor.NotFound)
+// driverWithout is a driver of which nothing is known, and why.
+func driverWithout(why monitor.Reason) monitor.Driver {
+	none := monitor.UnknownText(why)
 	return monitor.Driver{Version: none, CUDAVersion: none, NVMLVersion: none, Library: none}
-}()
+}
 
 // Name is tegra.
 func (s *Source) Name() string { return "tegra" }
@@ -187,7 +188,7 @@ func (s *Source) lookAtNVML() (probes *sync.WaitGroup) {
 	if err == nil {
 		list, err = s.nvml.Devices()
 	}
-	driver := noDriver
+	driver := driverWithout(monitor.NotFound)
 	if s.open = err == nil; s.open {
 		driver = s.nvml.Driver()
 	}

@@ -205,6 +205,9 @@ func TestAfterAFall(t *testing.T) {
 				}
 				complete(t, refresh(s, list(t, s)[0]))
 				time.Sleep(119 * second)
+				if why := s.Driver().Version.Reason; why != monitor.DriverError {
+					t.Errorf("the driver's version is unknown, %v", why)
+				}
 				if n = look(); nvml.opens() != 0 || n != 1 {
 					t.Errorf("NVML was opened %d times, %d GPUs", nvml.opens(), n)
 				}
