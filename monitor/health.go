@@ -86,7 +86,6 @@ type HealthTracker struct {
 	scratch []Health
 
 	module      []Health         // findings about the module that an integrated GPU is part of
-	gpuAlert    bool             // its GPU tells that it is slowed down, and nothing else does
 	overCurrent map[string]int64 // by counter
 	overAt      int64            // when one was seen to rise last; 0 never
 }
@@ -138,7 +137,7 @@ func (t *HealthTracker) Assess(g *GPU, now int64) []Health {
 		}
 		found = a.links.append(found, now)
 		if g.Integrated {
-			found = t.appendModule(found)
+			found = append(found, t.module...)
 		}
 	}
 	found = appendXIDs(found, g.XIDs)
@@ -169,7 +168,7 @@ func (t *HealthTracker) Module(p *Platform, now int64) {
 		switch {
 		case !ok:
 		case part.Kind == ThrottleAlert && n > 0:
-			slowed += " " + strings.TrimSuffix(part.Name, "-throttle-alert")
+			slowed += " " + strings.TrimSuffix(part.Name, AlertSuffix)
 		case part.Kind == OverCurrent:
 			if before, known := t.overCurrent[part.Name]; known && n > before {
 				t.overAt = max(now, 1)
@@ -184,24 +183,11 @@ func (t *HealthTracker) Module(p *Platform, now int64) {
 		}
 	}
 	if slowed != "" {
-		t.module = append(t.module, Health{"throttle_alert", "SLOWED by the module:" + slowed, Warn})
+		t.module = append(t.module, Health{"throttle_alert", "SLOWED: too hot:" + slowed, Warn})
 	}
-	t.gpuAlert = slowed == " gpu"
 	if t.overAt != 0 && now-t.overAt <= burst && flowed != "" {
 		t.module = append(t.module, Health{"over_current", "SLOWED: over-current, events rising:" + flowed, Warn})
 	}
-}
-
-// appendModule appends what is wrong with the module, unless the GPU itself says
-// the same.
-func (t *HealthTracker) appendModule(found []Health) []Health {
-	for _, h := range t.module {
-		same := h.Code == "throttle_alert" && t.gpuAlert
-		if !same || !slices.ContainsFunc(found, func(f Health) bool { return f.Code == "throttle_thermal" }) {
-			found = append(found, h)
-		}
-	}
-	return found
 }
 
 // of returns what is remembered of g.

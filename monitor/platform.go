@@ -44,6 +44,9 @@ const (
 	maxPartReadings = 3
 )
 
+// AlertSuffix is how the names of throttle alerts end, behind what is slowed down.
+const AlertSuffix = "-throttle-alert"
+
 // Part is one of several things of a kind that a module has.
 type Part struct {
 	Kind     PartKind

@@ -22,7 +22,7 @@ const (
 	maxItems     = 1 << 17 // of all lists together
 	maxDepth     = 64      // of values whose keys are not known here
 	maxSeconds   = 9e9     // of an age or an interval; in ns it fits into 64 bits
-	maxNotes     = 100000  // reasons, errors, ages and provenances in all
+	maxNotes     = 400000  // reasons, errors, ages and provenances in all
 )
 
 // SchemaError is what ParseJSON says of an object of another schema.

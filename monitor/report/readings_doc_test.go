@@ -185,7 +185,6 @@ tell of temperature, fan, power, clocks and throttling.
 | ` + "`power_mw`" + ` | the rail that feeds the GPU alone; null where none does, as on Orin |
 | ` + "`clock_graphics_mhz`" + ` and ` + "`clock_graphics_max_mhz`" + ` | devfreq |
 | ` + "`encoder_percent`" + ` and ` + "`decoder_percent`" + ` | devfreq's ` + "`load`" + ` of NVENC and NVDEC, where the kernel has them |
-| ` + "`throttle_reasons`" + ` | ` + "`hw_thermal`" + ` while ` + "`gpu-throttle-alert`" + ` is above 0 |
 | ` + "`processes`" + ` | nvmap's table (root), with their memory; ` + "`types`" + ` is ` + "`[]`" + `, as the table does not tell |
 
 ## What NVML does not give

@@ -21,7 +21,7 @@ type gpu struct {
 // filled are the readings that files may give. The last may take long.
 var filled = [...]monitor.ReadingID{
 	monitor.UtilizationPercent, monitor.ClockGraphicsMHz, monitor.ClockGraphicsMaxMHz,
-	monitor.EncoderPercent, monitor.DecoderPercent, monitor.ThrottleReasons, monitor.TemperatureC,
+	monitor.EncoderPercent, monitor.DecoderPercent, monitor.TemperatureC,
 }
 
 // devfreqFilled is how many of them come from devfreq.
@@ -61,16 +61,10 @@ func (g *gpu) look(now time.Time) {
 			load = path
 		}
 	}
-	throttled := ""
-	for _, a := range appendAlerts(g.root, nil) {
-		if a.name == "gpu"+alertSuffix {
-			throttled = a.values[0].path
-		}
-	}
 	g.values = [...]value{
 		{path: load, form: tenths}, {path: in(entry, "/cur_freq"), form: hertz}, {path: in(entry, "/max_freq"), form: hertz},
 		{path: entries.find("nvenc", "/device/load"), form: tenths}, {path: entries.find("nvdec", "/device/load"), form: tenths},
-		{path: throttled, form: alert}, {path: in(findZone(g.root), "/temp"), form: milliGrade},
+		{path: in(findZone(g.root), "/temp"), form: milliGrade},
 	}
 	g.fans = fansOf(g.root)
 }

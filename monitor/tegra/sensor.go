@@ -19,7 +19,6 @@ const (
 	milliWatt
 	microWatt  // also mV by mA
 	milliGrade // a temperature in thousandths of a °C
-	alert      // a cooling device: whether it cools
 )
 
 var forms = [...]struct {
@@ -33,7 +32,6 @@ var forms = [...]struct {
 	milliWatt:  {1, monitor.PowerMW},
 	microWatt:  {1e-3, monitor.PowerMW},
 	milliGrade: {1e-3, monitor.TemperatureC},
-	alert:      {0, monitor.PCIeReplays},
 }
 
 // value is a number in a file, as a reading.
@@ -70,15 +68,8 @@ func (v *value) read(root host.Root) monitor.Reading {
 		r = monitor.OfFloat(n)
 	}
 	r = f.in.Range().Check(r)
-	switch {
-	case !r.Known():
-	case f.scale != 0: // no digits that nobody measured
+	if r.Known() && f.scale != 0 { // no digits that nobody measured
 		r = monitor.OfFloat(math.Round(n*1e3) / 1e3)
-	case v.form == alert:
-		r = monitor.OfMask(0)
-		if n > 0 {
-			r = monitor.OfMask(monitor.ThrottleHWThermal)
-		}
 	}
 	return r
 }
@@ -196,10 +187,7 @@ func scopeOf(label string) string {
 	return "shared"
 }
 
-const (
-	thermal     = "/sys/class/thermal/"
-	alertSuffix = "-throttle-alert"
-)
+const thermal = "/sys/class/thermal/"
 
 // appendAlerts appends what tells that something is slowed down.
 func appendAlerts(root host.Root, list []sensor) []sensor {
@@ -209,7 +197,7 @@ func appendAlerts(root host.Root, list []sensor) []sensor {
 		if !strings.HasPrefix(name, "cooling_device") {
 			continue
 		}
-		if kind := root.Line(label).Value; strings.HasSuffix(kind, alertSuffix) {
+		if kind := root.Line(label).Value; strings.HasSuffix(kind, monitor.AlertSuffix) {
 			list = append(list, sensor{monitor.ThrottleAlert, kind, "", label, kind, [3]value{{path: thermal + name + "/cur_state"}}})
 		}
 	}

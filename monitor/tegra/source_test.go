@@ -31,7 +31,7 @@ func TestTheGPUAppears(t *testing.T) {
 			wantValue(t, r, monitor.TemperatureC, "47.625")
 			wantValue(t, r, monitor.MemoryUsedBytes, "4.139003904e+09")
 			wantValue(t, r, monitor.FanPercent, "29.804")
-			wantValue(t, r, monitor.ThrottleReasons, "0")
+			wantValue(t, r, monitor.ThrottleReasons, "not_supported")
 			if r.GPU.State != monitor.OK || len(r.GPU.Processes) != 3 || len(r.GPU.Fans) != 1 || value(r.GPU.Fans[0].RPM) != "1636" || r.GPU.Name.Value != "Orin (nvgpu)" {
 				t.Errorf("%v, %d processes, fans %+v, %q", r.GPU.State, len(r.GPU.Processes), r.GPU.Fans, r.GPU.Name.Value)
 			}
@@ -497,8 +497,8 @@ func TestThor(t *testing.T) {
 		r := refresh(s, d[0])
 		for id, want := range map[monitor.ReadingID]string{
 			monitor.UtilizationPercent: "97", monitor.ClockGraphicsMHz: "1575", monitor.ClockGraphicsMaxMHz: "1575",
-			monitor.TemperatureC: "52.187", monitor.ThrottleReasons: value(monitor.OfMask(monitor.ThrottleHWThermal)),
-			monitor.FanPercent: "70.588", monitor.EncoderPercent: "not_supported", monitor.PowerMW: "not_supported",
+			monitor.TemperatureC: "52.187",
+			monitor.FanPercent:   "70.588", monitor.EncoderPercent: "not_supported", monitor.PowerMW: "not_supported",
 		} {
 			wantValue(t, r, id, want)
 		}
@@ -521,12 +521,10 @@ func TestThor(t *testing.T) {
 		} {
 			fixture.Write(t, root, gpc, file.clock)
 			fixture.Write(t, root, zone, file.temp)
-			fixture.Write(t, root, "sys/devices/virtual/thermal/cooling_device5/cur_state", "0\n")
 			time.Sleep(second)
 			r := refresh(s, d[0])
 			wantValue(t, r, monitor.ClockGraphicsMHz, file.wantClock)
 			wantValue(t, r, monitor.TemperatureC, file.wantTemp)
-			wantValue(t, r, monitor.ThrottleReasons, "0")
 			wantValue(t, r, monitor.UtilizationPercent, "98")
 			if len(r.GPU.Fans) != 1 {
 				t.Errorf("round %d: fans %+v", i, r.GPU.Fans)
@@ -536,7 +534,7 @@ func TestThor(t *testing.T) {
 		// A driver that tells them, such as a later one.
 		told := thorCard(map[monitor.ReadingID]monitor.Reading{
 			monitor.UtilizationPercent: monitor.OfInt(1), monitor.ClockGraphicsMHz: monitor.OfInt(2), monitor.ClockGraphicsMaxMHz: monitor.OfInt(3),
-			monitor.TemperatureC: monitor.OfInt(4), monitor.ThrottleReasons: monitor.OfMask(0), monitor.EncoderPercent: monitor.OfInt(5), monitor.FanPercent: monitor.OfInt(6),
+			monitor.TemperatureC: monitor.OfInt(4), monitor.EncoderPercent: monitor.OfInt(5), monitor.FanPercent: monitor.OfInt(6),
 		})
 		told.fans = []monitor.Fan{{Percent: monitor.OfInt(6)}, {Percent: monitor.OfInt(7)}}
 		nvml.gives(told)
@@ -545,7 +543,7 @@ func TestThor(t *testing.T) {
 		}
 		for id, want := range map[monitor.ReadingID]string{
 			monitor.UtilizationPercent: "1", monitor.ClockGraphicsMHz: "2", monitor.ClockGraphicsMaxMHz: "3", monitor.TemperatureC: "4",
-			monitor.ThrottleReasons: "0", monitor.EncoderPercent: "5", monitor.FanPercent: "6",
+			monitor.EncoderPercent: "5", monitor.FanPercent: "6",
 		} {
 			wantValue(t, r, id, want)
 		}
