@@ -173,7 +173,7 @@ reliable: ` + "`hugepages_free_bytes`" + ` can be had, too.
 
 Where the driver is nvgpu, as on all from Nano to Orin, these come from files, and every other
 reading is null, ` + "`not_supported`" + `. On Thor the same files fill in what NVML does not
-tell of temperature, fan, power, clocks and throttling.
+tell of temperature, fan, power and clocks.
 
 | JSON key | from |
 |---|---|
