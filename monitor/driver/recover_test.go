@@ -175,7 +175,8 @@ func TestTheLibraryIsAtAnEnd(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			r := open(t, "580", machine(a, b))
 			r.wholeAll()
-			r.fake.SetScenario(machine(a, b) + fmt.Sprintf("fault nvmlDevice* return %d\n", code))
+			// GPM too: whether a sample is due is a matter of real time.
+			r.fake.SetScenario(machine(a, b) + fmt.Sprintf("fault nvmlDevice* return %d\nfault nvmlGpmSampleGet return %d\nfault nvmlGpmMetricsGet return %d\n", code, code, code))
 			r.pass(second)
 			r.readAll(view())
 			trouble, err := r.src.Devices()

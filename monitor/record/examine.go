@@ -184,9 +184,14 @@ func (w *Writer) lastLine(in *input) (last *memberLines, whole bool) {
 			if more || err == gzip.ErrChecksum || last.text == 0 && !killed || contains(in, flushed) {
 				return nil, false
 			}
-			if bytes.HasSuffix(behind, []byte{'\n'}) {
-				last.line = behind
+			if !bytes.HasSuffix(behind, []byte{'\n'}) {
+				// It may lack nothing but its end.
+				if _, err := report.ParseJSON(behind); err != nil {
+					return last, false
+				}
+				behind = append(behind, '\n')
 			}
+			last.line = behind
 			return last, false
 		}
 		if n > 0 && piece[n-1] == '\n' {

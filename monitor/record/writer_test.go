@@ -198,14 +198,23 @@ func TestAppendTo(t *testing.T) {
 func TestAppendToCut(t *testing.T) {
 	l := recording(5)
 	for name, text := range map[string]string{"flushed": flushedLines(l[:2]) + flushedLines(l[2:4]), "at once": zipped(join(l[:2])) + zipped(join(l[2:4]))} {
-		step := 11
+		// Around the end of each line each byte counts.
+		ends := map[int]bool{}
 		if name == "flushed" {
-			// Within the flush of the last line each byte counts.
-			step = 7
+			for i := range 4 {
+				member := flushedLines(l[:2])
+				end := len(flushedLines(l[i/2*2 : i+1]))
+				if i >= 2 {
+					end += len(member)
+				}
+				for n := end - 40; n <= min(end+2, len(text)-1); n++ {
+					ends[n] = true
+				}
+			}
 		}
-		for n := 0; n < len(text); n += step {
-			if name == "flushed" && n > len(text)-40 {
-				step = 1
+		for n := range len(text) {
+			if n%11 != 0 && !ends[n] {
+				continue
 			}
 			path := write(t, "x.gz", text[:n])
 			before, _ := readAll(open(t, path))

@@ -474,7 +474,7 @@ func snapshotSchema() ordered {
 			"then", is("properties", is("processes_state", is("not", is("const", "ok")), "processes_age_seconds", is("type", "null"))),
 			"else", is("properties", is("processes_state", is("const", "ok")))),
 		is("if", is("properties", is("call", is("type", "null"))), "then", is("properties", is("call_seconds", is("type", "null")))))
-	platform := withReasons("the kind of machine; what is null without a reason does not apply to it", platformTold, partKeys(), nil, provenance([]string{"power_mw"}, partKeys()))
+	platform := withReasons("the kind of machine; what is null without a reason does not apply to it", platformTold, partKeys(), nil, provenance([]string{"power_mw", "emc_mhz", "emc_percent"}, partKeys()))
 	defs := ordered{}
 	for _, p := range partsTold {
 		defs = append(defs, entry{p.def, objectOf(p.what, p.keys)})
