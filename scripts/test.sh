@@ -155,6 +155,7 @@ part_staticcheck() {
 
 part_generated() {
 	go -C scripts run . -check
+	go -C scripts/winres run . -check
 }
 
 # The generator's own module is left out: to tidy it would download the test

@@ -15,7 +15,10 @@ import (
 	"nvtop-lite/monitor/live"
 )
 
-// version is the program's version.
+//go:generate go -C ../../scripts/winres run .
+
+// version is the program's version. The Windows resources beside this file have
+// it too: go generate.
 const version = "0.1.0"
 
 // neededFiles is how many files the program must be able to open. Of itself it
