@@ -386,6 +386,20 @@ func (o *options) takeEnvironment(getenv func(string) string, elevated bool) (wa
 	return warnings
 }
 
+// takeDefaults reads the arguments of the live screen once more, behind the default
+// flags of the environment.
+func (o *options) takeDefaults(args []string, getenv func(string) string, elevated bool) (with *options, warnings []string, err error) {
+	defaults := getenv(optsVariable)
+	switch {
+	case defaults == "":
+		return o, nil, nil
+	case elevated:
+		return o, []string{ignored(optsVariable)}, nil
+	}
+	o, err = parseLive(defaults, args)
+	return o, nil, err
+}
+
 // ignored is the warning about a variable of someone with fewer rights.
 func ignored(variable string) string {
 	return variable + " is ignored, since this program runs with more rights than its caller"

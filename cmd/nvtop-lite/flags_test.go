@@ -140,6 +140,49 @@ func TestOptionReadOnly(t *testing.T) {
 	}
 }
 
+// TestElevated: whoever starts a program with more rights than his own does not
+// choose by the environment what it loads and reads; flags, which only those give
+// who may start it, count.
+func TestElevated(t *testing.T) {
+	chosen := map[string]string{"NVTOP_LITE_NVML": "/theirs.so", "NVTOP_LITE_ROOT": "/theirs", "NVTOP_LITE_OPTS": "--ascii"}
+	getenv := func(name string) string { return chosen[name] }
+	for _, tt := range []struct {
+		raised     bool
+		args       string
+		nvml, root string
+		ascii      bool
+		warnings   int
+	}{
+		{raised: false, nvml: "/theirs.so", root: "/theirs", ascii: true},
+		{raised: true, warnings: 3},
+		{raised: false, args: "--nvml /ours.so --root /ours", nvml: "/ours.so", root: "/ours", ascii: true},
+		{raised: true, args: "--nvml /ours.so --root /ours", nvml: "/ours.so", root: "/ours", warnings: 3},
+	} {
+		args := strings.Fields(tt.args)
+		o, err := parse(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, warnings, err := o.takeDefaults(args, getenv, tt.raised)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings = append(warnings, o.takeEnvironment(getenv, tt.raised)...)
+		if o.nvml != tt.nvml || o.root != tt.root || o.ascii != tt.ascii {
+			t.Errorf("elevated %v, %q: library %q, root %q, ascii %v", tt.raised, tt.args, o.nvml, o.root, o.ascii)
+		}
+		text := strings.Join(warnings, "\n")
+		if len(warnings) != tt.warnings || strings.Count(text, "is ignored, since this program runs with more rights") != tt.warnings {
+			t.Errorf("elevated %v, %q: it warns\n%s", tt.raised, tt.args, text)
+		}
+		for name := range chosen {
+			if tt.raised && !strings.Contains(text, name) {
+				t.Errorf("no word of %s", name)
+			}
+		}
+	}
+}
+
 func TestCommands(t *testing.T) {
 	o, err := parse(strings.Fields("record -i 5 r.gz --for 1h30m -n 7 --no-commands"))
 	if err == nil {

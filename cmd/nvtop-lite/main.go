@@ -63,10 +63,8 @@ func run(args []string, getenv func(string) string) (code int) {
 	raised := elevated()
 	onScreen := o.command == "" && o.mode == modeLive && ansi.IsTerminal(os.Stdout) && ansi.Live(getenv, runtime.GOOS == "windows")
 	var warnings []string
-	if defaults := getenv(optsVariable); onScreen && defaults != "" {
-		if raised {
-			warnings = append(warnings, ignored(optsVariable))
-		} else if o, err = parseLive(defaults, args); err != nil {
+	if onScreen {
+		if o, warnings, err = o.takeDefaults(args, getenv, raised); err != nil {
 			return complain(err)
 		}
 	}
