@@ -75,6 +75,44 @@ func examined(t *testing.T, fake *fakenvml.Fake, args ...string) result {
 		append([]string{program(t, "linux", "amd64"), "doctor", "--nvml", fake.Path()}, args...)...)
 }
 
+// wslFiles make the server a WSL, with a package of the distribution that has a
+// library of its own. Two processes run there: one of it, one of nobody there.
+var wslFiles = map[string]string{
+	"proc/driver/nvidia/version": "-", "dev/nvidiactl": "-", "dev/nvidia0": "-", "dev/nvidia1": "-", "dev/dxg": "",
+	"sys/class/dmi/id/product_name": "-", "sys/bus/pci/devices/0000:1b:00.0/vendor": "-",
+	"proc/sys/kernel/osrelease":                  "5.15.167.4-microsoft-standard-WSL2\n",
+	"proc/self/ns/pid":                           "-> pid:[4026532201]",
+	"usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": "",
+}
+
+const wslProcesses = "gpus 1\ngpu 0 process compute none\ngpu 0 process compute 50 none\ngpu 0 process compute 4243 none\n"
+
+// TestWSL: all ones for the memory of a process is unknown in every output, and so
+// is what would be counted from it.
+func TestWSL(t *testing.T) {
+	fake := fakenvml.New(t, "580", still+wslProcesses)
+	args := []string{program(t, "linux", "amd64"), "--nvml", fake.Path(), "--root", files(t, machine(wslFiles))}
+	s := parse(t, run(t, nil, append(args, "--json")...).out)
+	if kind := s.object("platform").text("kind"); kind != "wsl" {
+		t.Errorf("a machine of kind %q", kind)
+	}
+	processes := s.objects("gpus")[0].objects("processes")
+	if len(processes) != 2 {
+		t.Fatalf("processes %v", processes)
+	}
+	for _, p := range processes {
+		if p["gpu_memory_bytes"] != nil || p.object("unavailable").text("gpu_memory_bytes") != "not_supported" {
+			t.Errorf("process %v has %v of memory, %v", p["pid"], p["gpu_memory_bytes"], p["unavailable"])
+		}
+	}
+	for _, how := range []string{"--once", "--csv", "--csv-processes", "--prometheus", "--json"} {
+		r := run(t, nil, append(args, how)...)
+		if all := regexp.MustCompile(`1844674407|1\.84e|17179869184|16777216 ?TiB|16 ?EiB`).FindString(r.out); all != "" || r.code != 0 || r.err != "" {
+			t.Errorf("%s has %q; exit code %d, %s", how, all, r.code, r.err)
+		}
+	}
+}
+
 // TestDoctorPages: the page of each known failure.
 func TestDoctorPages(t *testing.T) {
 	docker := map[string]string{".dockerenv": ""}
@@ -99,6 +137,7 @@ func TestDoctorPages(t *testing.T) {
 		}},
 		{name: "container cut off", scenario: "init 999\n", tree: docker, code: 1},
 		{name: "container loses all", scenario: still + "gpu all lost 999\n", tree: docker, code: 1},
+		{name: "WSL", scenario: still + wslProcesses, tree: wslFiles},
 		{name: "unknown error", scenario: "init 999\n", code: 1},
 		{name: "no GPU", scenario: "gpus 0\n", code: 1},
 		{name: "no such GPU", scenario: still, args: []string{"-g", "7"}, code: 1},

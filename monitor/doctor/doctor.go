@@ -59,6 +59,7 @@ type Found struct {
 	unlooked bool   // nor was the look at the machine's files
 	waited   time.Duration
 	explicit string // the library that was asked for
+	own      string // a library of the distribution, under WSL
 	jetson   jetson
 	host     monitor.Host
 }
@@ -275,6 +276,7 @@ func Examine(events <-chan apart.Event, o Options) *Found {
 	select {
 	case s := <-looked:
 		f.System, f.Driver, f.Nodes, f.PCI = s.system, s.driver, s.nodes, s.pci
+		f.own = s.own
 		f.takeJetson(s.jetson)
 	case <-limit.C:
 		f.unlooked, f.System.Platform, f.System.PIDNamespace = true, "unknown", "unknown"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nvtop-lite/monitor"
+	"nvtop-lite/monitor/host"
 )
 
 // The levels of problems, the worst first.
@@ -46,6 +47,7 @@ func (f *Found) judge() {
 	}
 	f.judgeModule()
 	f.judgeNamespace()
+	f.judgeWSL()
 	f.join()
 	sort.SliceStable(f.Problems, func(i, j int) bool { return rank(f.Problems[i].Level) < rank(f.Problems[j].Level) })
 	f.OK = !slices.ContainsFunc(f.Problems, func(p Problem) bool { return p.Level == critical })
@@ -189,8 +191,8 @@ func (f *Found) noLibrary() (cause, cure string) {
 		return "the container has the GPUs, but not the driver's library", "NVIDIA_DRIVER_CAPABILITIES must have utility in it (or be all) when the container is started"
 	case f.inContainer():
 		return "the container was started without the driver", "start it with --gpus all (or --device nvidia.com/gpu=all), with the NVIDIA container toolkit on the host"
-	case f.System.Platform == "wsl":
-		return "the driver of Windows is not passed into this system", "install the NVIDIA driver in Windows, not here, then: wsl --shutdown; its library is in /usr/lib/wsl/lib"
+	case f.System.Platform == host.WSL:
+		return windowsDriver()
 	case f.Integrated.Stack == nvidia:
 		return "the libraries of this JetPack's driver are not installed, or not passed into the container", "install them from JetPack; start a container with --runtime nvidia"
 	case f.Driver.KernelModule != "":
@@ -224,6 +226,8 @@ func (f *Found) noDriver() (cause, cure string) {
 			cause += fmt.Sprintf(" (NVIDIA_VISIBLE_DEVICES is %q)", *v)
 		}
 		return cause, "start it with --gpus all (or --device nvidia.com/gpu=all), with the NVIDIA container toolkit on the host; if the host has no driver, install it there"
+	case f.System.Platform == host.WSL:
+		return windowsDriver()
 	case !f.hasFiles():
 		return "the driver is not running", "see what the Device Manager says of the GPU; install the driver anew"
 	case f.Driver.Nouveau:
@@ -291,6 +295,9 @@ func (f *Found) noGPU() (cause, cure string) {
 	}
 	if v := f.Environment.VisibleDevices; f.inContainer() && v != nil {
 		return fmt.Sprintf("the container was given none (NVIDIA_VISIBLE_DEVICES is %q)", *v), "start it with the GPUs that it needs"
+	}
+	if f.System.Platform == host.WSL {
+		return windowsDriver()
 	}
 	if len(f.PCI) == 0 && f.System.Kernel != "" && !f.inContainer() {
 		return "the kernel sees no NVIDIA GPU on the PCI bus", "check that the GPU is plugged in and has power"

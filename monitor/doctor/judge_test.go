@@ -33,6 +33,8 @@ func TestCauseAndCure(t *testing.T) {
 		{"no utility", Found{failed: failed(monitor.CauseNoLibrary, ""), System: docker, Nodes: there}, "no_library", "not the driver's library", "NVIDIA_DRIVER_CAPABILITIES must have utility"},
 		{"no driver in container", Found{failed: failed(monitor.CauseNoLibrary, ""), System: docker}, "no_library", "without the driver", "--gpus all"},
 		{"WSL", Found{failed: failed(monitor.CauseNoLibrary, ""), System: System{Platform: "wsl"}}, "no_library", "Windows", "in Windows, not here"},
+		{"WSL without the device", Found{failed: failed(monitor.CauseNoDriver, ""), System: System{Platform: "wsl"}}, "no_driver", "Windows", "in Windows, not here"},
+		{"WSL without a GPU", Found{failed: failed(monitor.CauseNoGPU, ""), System: System{Platform: "wsl", Kernel: "5.15"}}, "no_gpu", "Windows", "in Windows, not here"},
 		{"Jetson", Found{failed: failed(monitor.CauseNoLibrary, ""), Integrated: Integrated{Stack: nvidia}}, "no_library", "this JetPack", "--runtime nvidia"},
 		{"void", Found{failed: failed(monitor.CauseNoDriver, ""), System: docker, Environment: Environment{VisibleDevices: &void}}, "no_driver", `NVIDIA_VISIBLE_DEVICES is "void"`, "--gpus all"},
 		{"nouveau", Found{failed: failed(monitor.CauseNoDriver, ""), Driver: Driver{Nouveau: true}}, "no_driver", "nouveau", "blacklist"},
@@ -63,6 +65,42 @@ func TestCauseAndCure(t *testing.T) {
 		if line := p.line(); strings.Contains(line, "\n") || !strings.HasPrefix(line, "critical: ") {
 			t.Errorf("%s: %q", tt.name, line)
 		}
+	}
+}
+
+// TestWSL: whose library is in use, and what of Windows cannot be known.
+func TestWSL(t *testing.T) {
+	const windows, own = "/usr/lib/wsl/lib/libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
+	for _, tt := range []struct {
+		name  string
+		found Found
+		codes string
+	}{
+		{"Windows' own", Found{Library: Library{Path: windows}}, "wsl"},
+		{"beside another", Found{Library: Library{Path: windows}, own: own}, "wsl_passed_over wsl"},
+		{"from the folder of drivers", Found{Library: Library{Path: "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1/libnvidia-ml.so.1"}, own: own}, "wsl_passed_over wsl"},
+		{"another", Found{Library: Library{Path: own}, own: own}, "wsl_library wsl"},
+		{"one that was asked for", Found{Library: Library{Path: "/x.so"}, explicit: "/x.so"}, "wsl"},
+		{"none", Found{own: own}, ""},
+	} {
+		f := &tt.found
+		f.System.Platform = "wsl"
+		f.GPUs = []GPU{{State: "ok"}}
+		f.judge()
+		var codes []string
+		for _, p := range f.Problems {
+			codes = append(codes, p.Code)
+			if p.Cause == "" || p.Cure == "" || p.Code == "wsl_passed_over" && !strings.HasPrefix(p.Text, own) {
+				t.Errorf("%s: %+v", tt.name, p)
+			}
+		}
+		if got := strings.Join(codes, " "); got != tt.codes || !f.OK {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.codes)
+		}
+	}
+	native := Found{Library: Library{Path: own}, own: own, GPUs: []GPU{{State: "ok"}}, System: System{Platform: "server"}}
+	if native.judge(); len(native.Problems) != 0 {
+		t.Errorf("on a server: %+v", native.Problems)
 	}
 }
 

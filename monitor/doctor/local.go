@@ -25,6 +25,7 @@ type surroundings struct {
 	nodes  []Node
 	pci    []PCI
 	jetson jetson
+	own    string
 }
 
 // look looks at the machine under root. It opens no device node, which could
@@ -64,6 +65,9 @@ func look(root string) surroundings {
 	}
 	if found, evidence := host.DriverInSight(root); found {
 		s.driver.Evidence = Word(evidence)
+	}
+	if p.Kind == host.WSL {
+		s.own = ownLibrary(r)
 	}
 	s.driver.Nouveau = r.Exists("/sys/module/nouveau")
 	s.nodes, s.pci, s.jetson = nodes(r), pciDevices(r), lookJetson(r, &p)
