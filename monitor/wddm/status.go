@@ -26,7 +26,6 @@ const (
 	dxgiNotFound  status = 0x887A0002 // the end of a list
 	dxgiNoSupport status = 0x887A0004 // no adapter can be listed, as in a service without a session
 	noFunction    status = 0x8007007F // ERROR_PROC_NOT_FOUND
-	noLibrary     status = 0x8007007E // ERROR_MOD_NOT_FOUND
 )
 
 var statusWords = map[status]struct {
@@ -43,7 +42,6 @@ var statusWords = map[status]struct {
 	pdhDenied:     {"PDH_ACCESS_DENIED", monitor.NoPermission},
 	dxgiNoSupport: {"DXGI_ERROR_UNSUPPORTED", monitor.NotSupported},
 	noFunction:    {"ERROR_PROC_NOT_FOUND", monitor.NotSupported},
-	noLibrary:     {"ERROR_MOD_NOT_FOUND", monitor.NotSupported},
 }
 
 // good says that there is a list, which may be empty.

@@ -153,7 +153,7 @@ func TestStatus(t *testing.T) {
 		noData: "not_sampled", invalidData: "not_sampled", noValidData: "not_sampled",
 		noObject: "not_supported PDH_CSTATUS_NO_OBJECT", noCounter: "not_supported PDH_CSTATUS_NO_COUNTER",
 		pdhDenied: "no_permission PDH_ACCESS_DENIED", negativeValue: "implausible PDH_CALC_NEGATIVE_VALUE",
-		dxgiNoSupport: "not_supported DXGI_ERROR_UNSUPPORTED", noLibrary: "not_supported ERROR_MOD_NOT_FOUND",
+		dxgiNoSupport: "not_supported DXGI_ERROR_UNSUPPORTED", noFunction: "not_supported ERROR_PROC_NOT_FOUND",
 		0xC0000BBC: "driver_error 0xC0000BBC", 5: "driver_error 0x5",
 	} {
 		r := s.failed("PdhCollectQueryData")

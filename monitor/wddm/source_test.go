@@ -1,0 +1,326 @@
+package wddm
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nvtop-lite/monitor"
+)
+
+// machine stands in for NVML and for Windows. NVML knows GPUs by key, with the
+// processes of each, of which it knows no memory and no load unless a test says so.
+type machine struct {
+	cards     map[string]monitor.Identity
+	processes map[string][]monitor.Process
+
+	memory, engines list
+	adapters        []adapter
+	unlisted        monitor.Reading // why there are no adapters
+	asked, listed   int
+	hang            chan struct{}
+}
+
+func newMachine() *machine {
+	return &machine{
+		cards: map[string]monitor.Identity{
+			"a": identity("00000000:01:00.0", "NVIDIA GeForce RTX 4090"),
+			"b": identity("00000000:41:00.0", "NVIDIA GeForce RTX 4090"),
+		},
+		processes: map[string][]monitor.Process{"a": {process(4242), process(9540)}, "b": {process(4242)}},
+		memory: list{failed: fine, values: []value{
+			{"pid_4242" + on, 4096, valid}, {"pid_9540" + on, 8192, valid}, {"pid_4242" + other, 1 << 30, valid},
+			{"pid_4242_luid_0x00000000_0x00000077_phys_0", 12288, valid}, // on the processor's own GPU
+		}},
+		engines: list{failed: fine, values: []value{
+			{"pid_4242" + on + "_eng_0_engtype_3D", 12.5, valid},
+			{"pid_4242" + on + "_eng_5_engtype_VideoEncode", 7, valid},
+			{"pid_4242" + on + "_eng_7_engtype_VideoDecode", 30, valid},
+			{"pid_4242" + other + "_eng_0_engtype_Compute_0", 99, valid},
+		}},
+		adapters: []adapter{
+			{id: 0x77, name: "Intel(R) UHD Graphics 770", vendor: 0x8086, located: true, slot: 2},
+			{id: big, name: "NVIDIA GeForce RTX 4090", vendor: nvidia, located: true, bus: 1},
+			{id: small, name: "NVIDIA GeForce RTX 4090", vendor: nvidia, located: true, bus: 0x41},
+		},
+		unlisted: fine,
+	}
+}
+
+func identity(bus, name string) monitor.Identity {
+	return monitor.Identity{PCIBusID: monitor.OfText(bus), Name: monitor.OfText(name)}
+}
+
+var notSupported = monitor.Unknown(monitor.NotSupported)
+
+func process(pid uint32) monitor.Process {
+	return monitor.Process{
+		PID: pid, GPUInstanceID: monitor.None, ComputeInstanceID: monitor.None,
+		GPUMemoryBytes: notSupported, SMPercent: notSupported, EncoderPercent: notSupported, DecoderPercent: notSupported,
+	}
+}
+
+func (*machine) Name() string           { return "nvml" }
+func (*machine) Open() error            { return nil }
+func (*machine) Driver() monitor.Driver { return monitor.Driver{} }
+func (*machine) LocalPIDs() bool        { return true }
+func (*machine) Close()                 {}
+
+func (m *machine) Devices() (list []monitor.Device, err error) {
+	for key := range m.cards {
+		list = append(list, monitor.Device{Key: key})
+	}
+	return list, nil
+}
+
+func (m *machine) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
+	sink.Identity(m.cards[d.Key])
+	sink.Reading(monitor.MemoryUsedBytes, monitor.OfInt(5<<30))
+	sink.Processes(m.processes[d.Key], monitor.Status{Reason: monitor.Known})
+}
+
+func (m *machine) read() (memory, engines list) {
+	m.asked++
+	if m.hang != nil {
+		<-m.hang
+	}
+	return m.memory, m.engines
+}
+
+func (m *machine) list() ([]adapter, monitor.Reading) {
+	m.listed++
+	return m.adapters, m.unlisted
+}
+
+// row is what a user sees of a GPU.
+type row struct {
+	monitor.Sink
+	sources string
+	list    []monitor.Process
+	used    monitor.Reading
+}
+
+func (*row) Call(string)                                      {}
+func (*row) Identity(monitor.Identity)                        {}
+func (r *row) Sources(names ...string)                        { r.sources = strings.Join(names, " ") }
+func (r *row) Reading(_ monitor.ReadingID, v monitor.Reading) { r.used = v }
+func (r *row) Processes(list []monitor.Process, _ monitor.Status) {
+	r.list = list
+}
+
+// refresh reads all GPUs and returns what shows of each process: memory, load, encoder
+// and decoder; and as "sources of" a GPU who told.
+func (m *machine) refresh(t *testing.T, s *Source) map[string]string {
+	t.Helper()
+	devices, err := s.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, d := range devices {
+		all.Go(func() {
+			r := &row{}
+			s.Read(d, monitor.Everything, r)
+			mu.Lock()
+			defer mu.Unlock()
+			if used, ok := r.used.Int(); !ok || used != 5<<30 {
+				t.Errorf("the GPU's own memory is %v", r.used)
+			}
+			if r.sources != "" {
+				got["sources of "+d.Key] = r.sources
+			}
+			for _, p := range r.list {
+				got[d.Key+" "+map[uint32]string{4242: "game", 9540: "dwm"}[p.PID]] = show(p.GPUMemoryBytes) + ", " + show(p.SMPercent) + ", " + show(p.EncoderPercent) + ", " + show(p.DecoderPercent)
+			}
+		})
+	}
+	all.Wait()
+	return got
+}
+
+func (m *machine) source() *Source { return newSource(m, m, m) }
+
+func wantRows(t *testing.T, when string, got, want map[string]string) {
+	t.Helper()
+	if !maps.Equal(got, want) {
+		t.Errorf("%s:\n%v, want\n%v", when, got, want)
+	}
+}
+
+const unknown = "not_supported, not_supported, not_supported, not_supported"
+
+// inDXGI is what shows of the machine as it is.
+func inDXGI() map[string]string {
+	return map[string]string{
+		"sources of a": "nvml wddm", "sources of b": "nvml wddm",
+		"a game": "4096, 30 estimated, 7, 30",
+		"a dwm":  "8192, not_found, not_found, not_found",
+		"b game": "1073741824, 99 estimated, not_supported, not_supported",
+	}
+}
+
+func TestSource(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(m *machine)
+		want   map[string]string // other than inDXGI
+	}{
+		{"two equal cards", func(*machine) {}, nil},
+		{"what NVML tells stands", func(m *machine) {
+			p := process(4242)
+			p.GPUMemoryBytes, p.SMPercent = monitor.OfInt(77), monitor.OfInt(5)
+			m.processes["b"] = []monitor.Process{p}
+			p = process(4242)
+			p.SMPercent, p.EncoderPercent = monitor.OfInt(6), monitor.Unknown(monitor.NotFound)
+			m.processes["a"][0] = p
+		}, map[string]string{"sources of b": "", "b game": "77, 5, not_supported, not_supported", "a game": "4096, 6, 7, 30"}},
+		{"a GPU under MCDM", func(m *machine) { m.adapters = m.adapters[:2] }, map[string]string{"sources of b": "nvml", "b game": unknown}},
+		{"an instance of MIG", func(m *machine) { m.processes["b"][0].GPUInstanceID = 1 }, map[string]string{"sources of b": "", "b game": unknown}},
+		{"no process", func(m *machine) { m.processes["b"] = nil }, map[string]string{"sources of b": "", "b game": ""}},
+		{"a process that Windows does not know yet", func(m *machine) {
+			m.memory.values, m.engines.values = m.memory.values[1:], m.engines.values[3:]
+		}, map[string]string{"a game": "not_found, not_found, not_found, not_found"}},
+		{"the first look", func(m *machine) {
+			m.engines = list{failed: noValidData.failed("PdhGetFormattedCounterArrayW")}
+		}, map[string]string{
+			"a game": "4096, not_sampled, not_sampled, not_sampled", "b game": "1073741824, not_sampled, not_sampled, not_sampled",
+			"a dwm": "8192, not_sampled, not_sampled, not_sampled",
+		}},
+		{"no counter of engines", func(m *machine) { m.engines = list{failed: noCounter.failed("PdhAddEnglishCounterW")} }, map[string]string{
+			"a game": "4096, not_supported, not_supported, not_supported", "b game": "1073741824, not_supported, not_supported, not_supported",
+			"a dwm": "8192, not_supported, not_supported, not_supported",
+		}},
+		{"a refusal", func(m *machine) { m.memory = list{failed: pdhDenied.failed("PdhCollectQueryData")} }, map[string]string{
+			"a game": "no_permission, 30 estimated, 7, 30", "b game": "no_permission, 99 estimated, not_supported, not_supported",
+			"a dwm": "no_permission, not_found, not_found, not_found",
+		}},
+		{"no DXGI", func(m *machine) { m.adapters, m.unlisted = nil, dxgiNoSupport.failed("CreateDXGIFactory1") }, map[string]string{
+			"sources of a": "", "sources of b": "", "a game": unknown, "b game": unknown, "a dwm": unknown,
+		}},
+		{"DXGI fails", func(m *machine) { m.adapters, m.unlisted = nil, status(0x887A0005).failed("CreateDXGIFactory1") }, map[string]string{
+			"sources of a": "", "sources of b": "", "a game": strings.ReplaceAll(unknown, "not_supported", "driver_error"),
+			"b game": strings.ReplaceAll(unknown, "not_supported", "driver_error"), "a dwm": strings.ReplaceAll(unknown, "not_supported", "driver_error"),
+		}},
+		{"different cards, of which one has no place", func(m *machine) {
+			m.cards["b"] = identity("00000000:41:00.0", "NVIDIA RTX A2000")
+			m.adapters[2].name, m.adapters[2].located = "NVIDIA RTX A2000", false
+		}, map[string]string{"b game": "1073741824 inferred, 99 estimated, not_supported, not_supported"}},
+		{"equal cards, of which none has a place", func(m *machine) {
+			m.adapters[1].located, m.adapters[2].located = false, false
+		}, map[string]string{"sources of a": "nvml", "sources of b": "nvml", "a game": unknown, "b game": unknown, "a dwm": unknown}},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMachine()
+			tt.change(m)
+			s := m.source()
+			m.refresh(t, s) // as a one-shot does: all identities are known then
+			time.Sleep(between)
+			want := inDXGI()
+			maps.Copy(want, tt.want)
+			maps.DeleteFunc(want, func(_, row string) bool { return row == "" })
+			wantRows(t, tt.name, m.refresh(t, s), want)
+			if m.listed > 1 || m.asked > 2 {
+				t.Errorf("%s: %d looks, %d lists of adapters", tt.name, m.asked, m.listed)
+			}
+		})
+	}
+}
+
+// TestNamesWaitForAll: as long as a GPU has not told its name, an adapter that is
+// known by its name alone could be that GPU.
+func TestNamesWaitForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		m.adapters = m.adapters[1:2]
+		m.adapters[0].located = false
+		m.cards["b"] = monitor.Identity{PCIBusID: monitor.OfText("00000000:41:00.0")}
+		s := m.source()
+		m.refresh(t, s)
+		if got := m.refresh(t, s)["a game"]; got != unknown {
+			t.Errorf("%s before the other GPU has a name", got)
+		}
+		m.cards["b"] = identity("00000000:41:00.0", "NVIDIA RTX A2000")
+		m.refresh(t, s)
+		if got := m.refresh(t, s)["a game"]; got != "4096 inferred, 30 estimated, 7 inferred, 30 inferred" {
+			t.Errorf("%s when it has another", got)
+		}
+	})
+}
+
+// TestInstancesComeAndGo: what shows is always of the last look.
+func TestInstancesComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		s := m.source()
+		wantRows(t, "at first", m.refresh(t, s), inDXGI())
+		all := m.memory.values
+		m.memory.values = append(all[1:3:3], value{"pid_4242" + on, 1 << 20, valid})
+		wantRows(t, "at once", m.refresh(t, s), inDXGI()) // the look of a moment ago
+		time.Sleep(between)
+		want := inDXGI()
+		want["a game"] = "1048576, 30 estimated, 7, 30"
+		wantRows(t, "later", m.refresh(t, s), want)
+		m.memory = list{failed: fine} // nobody uses a GPU
+		time.Sleep(between)
+		if got := m.refresh(t, s)["a game"]; got != "not_found, 30 estimated, 7, 30" {
+			t.Errorf("%s when it has gone", got)
+		}
+	})
+}
+
+// TestAdaptersComeAndGo: a driver that starts again gives an adapter another LUID.
+func TestAdaptersComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		s := m.source()
+		m.refresh(t, s)
+		time.Sleep(time.Minute)
+		if m.refresh(t, s); m.listed != 1 {
+			t.Errorf("%d lists of the same adapters", m.listed)
+		}
+		m.adapters[2].id = 0x20000
+		const renamed = "pid_4242_luid_0x00000000_0x00020000_phys_0"
+		m.memory.values[2].name, m.engines.values[3].name = renamed, renamed+"_eng_0_engtype_Compute_0"
+		time.Sleep(between)
+		wantRows(t, "with another LUID", m.refresh(t, s), inDXGI())
+		// One that is on no list is not looked for each time.
+		m.memory.values = append(m.memory.values, value{"pid_1_luid_0x00000000_0x00000099_phys_0", 1, valid})
+		for range 100 {
+			time.Sleep(time.Second)
+			m.refresh(t, s)
+		}
+		if m.listed > 2+100/30 {
+			t.Errorf("%d lists in 100 s", m.listed)
+		}
+	})
+}
+
+// TestWindowsHangs: what NVML tells shows, and the rest has timed out, until the
+// counters answer again.
+func TestWindowsHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		m.hang = make(chan struct{})
+		s := m.source()
+		late := strings.ReplaceAll(unknown, "not_supported", "timeout")
+		for range 3 {
+			begin := time.Now()
+			wantRows(t, "no answer", m.refresh(t, s), map[string]string{"a game": late, "a dwm": late, "b game": late})
+			if took := time.Since(begin); took > patient {
+				t.Errorf("it took %v", took)
+			}
+		}
+		close(m.hang)
+		synctest.Wait()
+		wantRows(t, "an answer", m.refresh(t, s), inDXGI())
+		if m.asked != 1 {
+			t.Errorf("%d looks", m.asked)
+		}
+	})
+}
