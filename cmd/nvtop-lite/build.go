@@ -37,6 +37,9 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 		var source monitor.Source
 		if !setup.Notes {
 			source = driver.New(opts)
+			if h.Root().Here() {
+				source = withSystem(source)
+			}
 		} else {
 			watch := doctor.NewWatch(setup.Note)
 			opts.Watch = watch

@@ -146,11 +146,13 @@ const documentWords = `
 `
 
 const documentProcesses = "In `processes`. nvidia-smi has `pid`, `process_name` and `used_gpu_memory` of them in\n" +
-	"`--query-compute-apps`, and loads in `nvidia-smi pmon`. `gpu_memory_bytes` is null on\n" +
-	"Windows with WDDM and mostly on WSL, loads are null with MIG and on GPUs older than\n" +
-	"Maxwell, and where the driver took no sample of a process of late. Of a process in another\n" +
-	"PID namespace, as seen from within a container, and of another user's under `hidepid`,\n" +
-	"only what the driver says is known."
+	"`--query-compute-apps`, and loads in `nvidia-smi pmon`. On Windows with WDDM NVML has\n" +
+	"neither memory nor loads: they are those of Windows' own counters, for each GPU that can be\n" +
+	"joined to an adapter of Windows. `sm_percent` is then the load of the engine that the process\n" +
+	"uses most, of whatever kind, and `estimated`. `gpu_memory_bytes` is mostly null on WSL, loads\n" +
+	"are null with MIG and on GPUs older than Maxwell, and where the driver took no sample of a\n" +
+	"process of late. Of a process in another PID namespace, as seen from within a container, and\n" +
+	"of another user's under `hidepid`, only what the driver says is known."
 
 const documentTail = `
 ## MIG instances
@@ -200,7 +202,8 @@ No reading stands for these, and none is made up:
 - how busy multiprocessors and tensor cores are, before Hopper: ` + "`utilization_percent`" + ` is 100
   when one of them has work;
 - what each process draws of the power, or moves over PCIe and NVLink;
-- memory of processes under WDDM, and managed memory (cudaMallocManaged) in full anywhere;
+- what processes have in the machine's memory for a GPU under WDDM, and managed memory
+  (cudaMallocManaged) in full anywhere;
 - Xid errors of before the program was started, but for those in the kernel's log;
 - frames per second of games, and which program shows on which display.
 `
