@@ -55,10 +55,15 @@ func (system) list() ([]adapter, monitor.Reading) {
 		return nil, s.failed("CreateDXGIFactory1")
 	}
 	defer factory.call(release)
+	return factory.adapters()
+}
+
+// adapters lists those of a factory.
+func (o *object) adapters() ([]adapter, monitor.Reading) {
 	var all []adapter
 	for i := uintptr(0); ; i++ {
 		var of *object
-		s := factory.call(enumAdapters, i, uintptr(unsafe.Pointer(&of)))
+		s := o.call(enumAdapters, i, uintptr(unsafe.Pointer(&of)))
 		if s == dxgiNotFound {
 			return all, fine
 		}

@@ -2,6 +2,7 @@ package wddm
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -71,4 +72,65 @@ func TestSizes(t *testing.T) {
 	if n := unsafe.Sizeof(desc1{}); n != 312 || unsafe.Offsetof(desc1{}.id) != 296 || unsafe.Offsetof(desc1{}.flags) != 304 {
 		t.Errorf("DXGI_ADAPTER_DESC1 has %d bytes", n)
 	}
+}
+
+// TestAdapters lists the adapters of a stand-in for DXGI: its methods are called by
+// their numbers, until there are no more adapters, and each is released.
+func TestAdapters(t *testing.T) {
+	other := windows.NewCallback(func(of uintptr) uintptr {
+		t.Error("another method was called")
+		return 0x80004001 // E_NOTIMPL
+	})
+	table := func(number int, f any) (methods [14]uintptr) {
+		for i := range methods {
+			methods[i] = other
+		}
+		methods[number] = windows.NewCallback(f)
+		return methods
+	}
+	names := []string{"NVIDIA GeForce RTX 4090", "gone", "Microsoft Basic Render Driver"}
+	released := 0
+	methods := table(getDesc1, func(of *numbered, d *desc1) uintptr {
+		if names[of.number] == "gone" {
+			return 0x887A0005 // DXGI_ERROR_DEVICE_REMOVED
+		}
+		name, _ := windows.UTF16FromString(names[of.number])
+		copy(d.description[:], name)
+		d.vendor, d.flags = []uint32{nvidia, 0, 0x1414}[of.number], []uint32{0, 0, 3}[of.number]
+		d.id = windows.LUID{LowPart: 0xFFFF0000 + uint32(of.number), HighPart: -1}
+		return 0
+	})
+	methods[release] = windows.NewCallback(func(*numbered) uintptr { released++; return 0 })
+	all := make([]numbered, len(names))
+	for i := range all {
+		all[i] = numbered{object{&methods}, i}
+	}
+	last := dxgiNotFound
+	factory := table(enumAdapters, func(_ *object, i uintptr, out **numbered) uintptr {
+		if int(i) >= len(all) {
+			return uintptr(last)
+		}
+		*out = &all[i]
+		return 0
+	})
+	o := &object{&factory}
+	got, why := o.adapters()
+	want := []adapter{
+		{id: luid(-1<<32 + 0xFFFF0000), name: names[0], vendor: nvidia},
+		{id: luid(-1<<32 + 0xFFFF0002), name: names[2], vendor: 0x1414, software: true},
+	}
+	if !why.Known() || !slices.Equal(got, want) || released != len(all) {
+		t.Errorf("%+v, %+v, %d released, want %+v", got, why, released, want)
+	}
+	last = 0x887A0005
+	if got, why = o.adapters(); got != nil || why.Reason != monitor.DriverError || why.Err.Function() != "IDXGIFactory1::EnumAdapters1" {
+		t.Errorf("%+v, %+v of a list that breaks off", got, why)
+	}
+	runtime.KeepAlive(all)
+}
+
+// numbered is an adapter of the stand-in.
+type numbered struct {
+	object
+	number int
 }
