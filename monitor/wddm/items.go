@@ -15,19 +15,22 @@ const maxBuffer = 64 << 20 // bytes
 // growing keeps the buffer of a list whose length nobody knows before.
 type growing struct{ words []uint64 } // so that it is aligned
 
-// fill has ask fill the buffer, which tells how many bytes it needs where that is not
-// enough. More instances may have come when it is asked again, but not each time.
+// fill has ask fill the buffer. How many bytes it needs is told only to one that is
+// empty, and more instances may have come when it is asked again, but not each time.
 func (g *growing) fill(ask func(buffer []uint64) (bytes uint32, s status)) status {
-	for range 4 {
+	for range 6 {
 		bytes, s := ask(g.words)
 		if s != moreData {
 			return s
 		}
-		if bytes > maxBuffer {
-			return moreData
+		empty := len(g.words) == 0
+		g.words = nil
+		if empty {
+			if bytes > maxBuffer {
+				break
+			}
+			g.words = make([]uint64, (int(bytes)/8+1)*5/4)
 		}
-		words := max(int(bytes)/8+1, len(g.words)) * 5 / 4
-		g.words = make([]uint64, words)
 	}
 	return moreData
 }
