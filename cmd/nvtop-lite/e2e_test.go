@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 	}
 	buildDir = dir
 	code := m.Run()
+	endWine()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -87,10 +88,16 @@ func environment() []string {
 // run runs a command to its end.
 func run(t testing.TB, env []string, command ...string) result {
 	t.Helper()
+	return runIn(t, "", env, command...)
+}
+
+// runIn runs a command in a folder to its end.
+func runIn(t testing.TB, folder string, env []string, command ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(environment(), env...)
+	cmd.Env, cmd.Dir = append(environment(), env...), folder
 	// Files, not pipes: whatever Wine leaves running would keep a pipe open.
 	dir := t.TempDir()
 	create := func(name string) *os.File {
@@ -827,46 +834,34 @@ gpu 2 process graphics 700 1073741824
 			}
 		}
 	}
-	// foreign is a library for another system, with the scenario beside it.
-	foreign := func(t *testing.T, goos, goarch string) string {
-		t.Helper()
-		cmd := exec.Command("go", "run", "./internal/fakenvml/build", "-os", goos, "-arch", goarch, "-generation", "580", "-out", t.TempDir())
-		cmd.Dir = filepath.Join("..", "..")
-		out, err := cmd.Output()
-		if err != nil {
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
-				out = exit.Stderr
-			}
-			t.Fatalf("%v\n%s", err, out)
-		}
-		path := strings.TrimSpace(string(out))
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "scenario.txt"), []byte(scenario), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	t.Run("linux arm64", func(t *testing.T) {
 		tool(t, "aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
 		qemu := tool(t, "qemu-aarch64", "qemu-user")
-		library := foreign(t, "linux", "arm64")
+		library := foreign(t, "linux", "arm64", scenario)
 		compare(t, run(t, nil, qemu, "-L", "/usr/aarch64-linux-gnu", program(t, "linux", "arm64"), "--nvml", library, "--json"))
 	})
 	t.Run("windows amd64", func(t *testing.T) {
-		gcc := tool(t, "x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")
-		wine := tool(t, "wine", "wine wine64")
-		server := tool(t, "wineserver", "wine wine64")
-		library := foreign(t, "windows", "amd64")
-		env := []string{"WINEPREFIX=" + filepath.Join(t.TempDir(), "prefix"), "WINEDEBUG=-all", "WINEARCH=win64"}
-		if r := run(t, env, wine, "wineboot", "-i"); r.code != 0 {
-			t.Fatalf("wineboot: %s", r.err)
-		}
-		t.Cleanup(func() { run(t, env, server, "-k") })
-		// Programs of today's Go ask for a library that older Wines lack.
-		prng := filepath.Join(strings.TrimPrefix(env[0], "WINEPREFIX="), "drive_c", "windows", "system32", "bcryptprimitives.dll")
-		if r := run(t, nil, gcc, "-shared", "-O1", "-o", prng, filepath.Join("..", "..", "scripts", "testdata", "bcryptprimitives.c"), "-ladvapi32"); r.code != 0 {
-			t.Fatal(r.err)
-		}
-		compare(t, run(t, env, wine, program(t, "windows", "amd64"), "--nvml", "Z:"+library, "--json"))
+		library := foreign(t, "windows", "amd64", scenario)
+		compare(t, wine(t).run(t, "--nvml", "Z:"+library, "--json"))
 	})
+}
+
+// foreign is a library for another system, with the scenario beside it.
+func foreign(t testing.TB, goos, goarch, scenario string) string {
+	t.Helper()
+	cmd := exec.Command("go", "run", "./internal/fakenvml/build", "-os", goos, "-arch", goarch, "-generation", "580", "-out", t.TempDir())
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			out = exit.Stderr
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	path := strings.TrimSpace(string(out))
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "scenario.txt"), []byte(scenario), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
