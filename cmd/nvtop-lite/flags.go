@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -483,7 +484,7 @@ func (o *options) takeVisible(lookup func(string) (string, bool)) (warning strin
 
 // level decides how many colours to use on an output.
 func (o *options) level(getenv func(string) string, terminal, vt bool) ansi.Level {
-	if o.color == "auto" && !terminal {
+	if o.color == "auto" && (!terminal || runtime.GOOS == "windows" && !vt) { // an old console would show the escape sequences
 		return ansi.LevelNone
 	}
 	return ansi.Detect(o.color, getenv, vt)

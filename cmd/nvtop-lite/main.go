@@ -98,7 +98,8 @@ func run(args []string, getenv func(string) string) (code int) {
 		return stream(o)
 	}
 	if !ansi.IsTerminal(os.Stdout) {
-		return instead(o, "standard output is no terminal, so this is one snapshot", "for the live screen: ssh -t, docker run -it, kubectl exec -it, srun --pty")
+		why, hint := noTerminal()
+		return instead(o, why+", so this is one snapshot", hint)
 	}
 	if !ansi.Live(getenv, runtime.GOOS == "windows") {
 		return instead(o, "TERM is "+nameOf(getenv("TERM"))+", so this is one snapshot", "for the live screen set TERM to what the terminal is, such as xterm-256color")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/signal"
 	"runtime"
@@ -28,7 +27,9 @@ const signalPatience = 500 * time.Millisecond
 
 // stream prints snapshots: one, several, or until it is stopped.
 func stream(o *options) int {
-	format := o.format()
+	vt, restore := ansi.EnableVT(os.Stdout)
+	defer restore()
+	format := o.format(vt)
 	var out []byte
 	code, sig, _ := o.follow(func(s *monitor.Snapshot) (int, bool) {
 		out = format(out[:0], s)
@@ -165,10 +166,9 @@ func written(err error) (code int, ok bool) {
 	return codeFailed, false
 }
 
-func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) }
-
-// format returns what turns a snapshot into output.
-func (o *options) format() func(dst []byte, s *monitor.Snapshot) []byte {
+// format returns what turns a snapshot into output; vt says that a console of
+// Windows takes escape sequences.
+func (o *options) format(vt bool) func(dst []byte, s *monitor.Snapshot) []byte {
 	first := true
 	switch o.mode {
 	case modeJSON:
@@ -186,7 +186,6 @@ func (o *options) format() func(dst []byte, s *monitor.Snapshot) []byte {
 		return report.AppendPrometheus
 	}
 	terminal := o.output == "" && ansi.IsTerminal(os.Stdout)
-	vt, _ := ansi.EnableVT(os.Stdout)
 	text := report.TextOptions{Level: o.level(os.Getenv, terminal, vt), ASCII: o.plain(os.Getenv), Version: version, Choice: o.choice}
 	return func(dst []byte, s *monitor.Snapshot) []byte {
 		if !first {

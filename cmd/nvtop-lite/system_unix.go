@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,3 +27,11 @@ func openFiles() uint64 {
 
 // elevated says whether the program has more rights than its caller.
 func elevated() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
+
+// noTerminal says why standard output shows no live screen, and what does.
+func noTerminal() (why, hint string) {
+	return "standard output is no terminal", "for the live screen: ssh -t, docker run -it, kubectl exec -it, srun --pty"
+}
+
+// closedPipe reports whether nobody reads any more what was to be written.
+func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -234,4 +235,21 @@ func EnableVT(f *os.File) (on bool, restore func()) {
 		return false, func() {}
 	}
 	return true, func() { windows.SetConsoleMode(h, mode) }
+}
+
+// IsMintty reports whether f is the pipe of a terminal of MSYS2 or Cygwin, such
+// as the window of Git Bash, which is no console for other programs.
+func IsMintty(f *os.File) bool {
+	h := windows.Handle(f.Fd())
+	if kind, err := windows.GetFileType(h); err != nil || kind != windows.FILE_TYPE_PIPE {
+		return false
+	}
+	var info struct { // FILE_NAME_INFO
+		bytes uint32
+		name  [windows.MAX_PATH]uint16
+	}
+	if windows.GetFileInformationByHandleEx(h, windows.FileNameInfo, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))) != nil {
+		return false
+	}
+	return isMinttyPipe(windows.UTF16ToString(info.name[:min(int(info.bytes/2), len(info.name))]))
 }

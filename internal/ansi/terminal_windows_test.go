@@ -125,3 +125,36 @@ func TestUTF16(t *testing.T) {
 		t.Errorf("half a pair gives %q", b)
 	}
 }
+
+// TestMintty plays the terminal of Git Bash, and a plain pipe of it.
+func TestMintty(t *testing.T) {
+	for name, want := range map[string]bool{"msys-1888ae32e00d56aa-pty0-to-master": true, "msys-1888ae32e00d56aa-pipe-0x16": false} {
+		path := `\\.\pipe\` + name
+		p, err := windows.UTF16PtrFromString(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := windows.CreateNamedPipe(p, windows.PIPE_ACCESS_DUPLEX, windows.PIPE_TYPE_BYTE, 1, 4096, 4096, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer windows.CloseHandle(h)
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got := IsMintty(f); got != want || IsTerminal(f) {
+			t.Errorf("%s: %v, a terminal: %v", path, got, IsTerminal(f))
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if IsMintty(w) {
+		t.Error("any pipe is mintty's")
+	}
+}
