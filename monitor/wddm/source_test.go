@@ -135,12 +135,26 @@ func (m *machine) refresh(t *testing.T, s *Source) map[string]string {
 				got["sources of "+d.Key] = r.sources
 			}
 			for _, p := range r.list {
-				got[d.Key+" "+map[uint32]string{4242: "game", 9540: "dwm"}[p.PID]] = show(p.GPUMemoryBytes) + ", " + show(p.SMPercent) + ", " + show(p.EncoderPercent) + ", " + show(p.DecoderPercent)
+				got[d.Key+" "+map[uint32]string{4242: "game", 9540: "dwm"}[p.PID]] = told(&p)
 			}
 		})
 	}
 	all.Wait()
 	return got
+}
+
+// told is what is told of a process: its memory, load, encoder and decoder, each with
+// the call to blame.
+func told(p *monitor.Process) string {
+	var all []string
+	for _, r := range []monitor.Reading{p.GPUMemoryBytes, p.SMPercent, p.EncoderPercent, p.DecoderPercent} {
+		s := show(r)
+		if by := r.Err.Function(); by != "" {
+			s += " by " + by
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, ", ")
 }
 
 func (m *machine) source() *Source { return newSource(m, m, m) }
@@ -151,6 +165,8 @@ func wantRows(t *testing.T, when string, got, want map[string]string) {
 		t.Errorf("%s:\n%v, want\n%v", when, got, want)
 	}
 }
+
+const failing = "driver_error by CreateDXGIFactory1, driver_error by CreateDXGIFactory1, driver_error by CreateDXGIFactory1, driver_error by CreateDXGIFactory1"
 
 const unknown = "not_supported, not_supported, not_supported, not_supported"
 
@@ -181,10 +197,16 @@ func TestSource(t *testing.T) {
 		}, map[string]string{"sources of b": "", "b game": "77, 5, not_supported, not_supported", "a game": "4096, 6, 7, 30"}},
 		{"a GPU under MCDM", func(m *machine) { m.adapters = m.adapters[:2] }, map[string]string{"sources of b": "nvml", "b game": unknown}},
 		{"an instance of MIG", func(m *machine) { m.processes["b"][0].GPUInstanceID = 1 }, map[string]string{"sources of b": "", "b game": unknown}},
+		{"one of several in an instance of MIG", func(m *machine) { m.processes["a"][0].GPUInstanceID = 1 }, map[string]string{"a game": unknown}},
 		{"no process", func(m *machine) { m.processes["b"] = nil }, map[string]string{"sources of b": "", "b game": ""}},
 		{"a process that Windows does not know yet", func(m *machine) {
 			m.memory.values, m.engines.values = m.memory.values[1:], m.engines.values[3:]
 		}, map[string]string{"a game": "not_found, not_found, not_found, not_found"}},
+		{"what NVML doubts stays so where Windows knows nothing", func(m *machine) {
+			m.memory.values = m.memory.values[1:]
+			m.processes["a"][0].GPUMemoryBytes = monitor.Unknown(monitor.Implausible)
+			m.processes["b"][0].GPUMemoryBytes = monitor.Unknown(monitor.Implausible)
+		}, map[string]string{"a game": "implausible, 30 estimated, 7, 30"}},
 		{"the first look", func(m *machine) {
 			m.engines = list{failed: noValidData.failed("PdhGetFormattedCounterArrayW")}
 		}, map[string]string{
@@ -196,15 +218,15 @@ func TestSource(t *testing.T) {
 			"a dwm": "8192, not_supported, not_supported, not_supported",
 		}},
 		{"a refusal", func(m *machine) { m.memory = list{failed: pdhDenied.failed("PdhCollectQueryData")} }, map[string]string{
-			"a game": "no_permission, 30 estimated, 7, 30", "b game": "no_permission, 99 estimated, not_supported, not_supported",
-			"a dwm": "no_permission, not_found, not_found, not_found",
+			"a game": "no_permission by PdhCollectQueryData, 30 estimated, 7, 30", "b game": "no_permission by PdhCollectQueryData, 99 estimated, not_supported, not_supported",
+			"a dwm": "no_permission by PdhCollectQueryData, not_found, not_found, not_found",
 		}},
 		{"no DXGI", func(m *machine) { m.adapters, m.unlisted = nil, dxgiNoSupport.failed("CreateDXGIFactory1") }, map[string]string{
 			"sources of a": "", "sources of b": "", "a game": unknown, "b game": unknown, "a dwm": unknown,
 		}},
 		{"DXGI fails", func(m *machine) { m.adapters, m.unlisted = nil, status(0x887A0005).failed("CreateDXGIFactory1") }, map[string]string{
-			"sources of a": "", "sources of b": "", "a game": strings.ReplaceAll(unknown, "not_supported", "driver_error"),
-			"b game": strings.ReplaceAll(unknown, "not_supported", "driver_error"), "a dwm": strings.ReplaceAll(unknown, "not_supported", "driver_error"),
+			"sources of a": "", "sources of b": "", "a game": failing,
+			"b game": failing, "a dwm": failing,
 		}},
 		{"different cards, of which one has no place", func(m *machine) {
 			m.cards["b"] = identity("00000000:41:00.0", "NVIDIA RTX A2000")
@@ -230,6 +252,22 @@ func TestSource(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoadsAreNotWanted: who does not show them is told none.
+func TestLoadsAreNotWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		s := m.source()
+		if _, err := s.Devices(); err != nil {
+			t.Fatal(err)
+		}
+		r := &row{}
+		s.Read(monitor.Device{Key: "a"}, monitor.Want{}.With(monitor.GroupProcesses), r)
+		if got := told(&r.list[0]); got != "4096, not_supported, not_supported, not_supported" {
+			t.Error(got)
+		}
+	})
 }
 
 // TestNamesWaitForAll: as long as a GPU has not told its name, an adapter that is
@@ -308,7 +346,7 @@ func TestWindowsHangs(t *testing.T) {
 		m := newMachine()
 		m.hang = make(chan struct{})
 		s := m.source()
-		late := strings.ReplaceAll(unknown, "not_supported", "timeout")
+		late := strings.ReplaceAll(unknown, "not_supported", "timeout by PdhCollectQueryData")
 		for range 3 {
 			begin := time.Now()
 			wantRows(t, "no answer", m.refresh(t, s), map[string]string{"a game": late, "a dwm": late, "b game": late})
