@@ -3,12 +3,16 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"nvtop-lite/internal/fakenvml"
 )
 
 // prefix is a Windows that Wine made. The tests that use it run one after the other.
@@ -167,5 +171,162 @@ func TestPlantedLibrary(t *testing.T) {
 	_ = w.run(t, "--once", "--nvml", "Z:"+evil)
 	if _, err := os.Stat(evil + ".loaded"); err != nil {
 		t.Errorf("the planted library does not tell that it was loaded: %v", err)
+	}
+}
+
+// TestWindowsSaysTheSame: text, doctor, recordings and exit codes are those of Linux.
+func TestWindowsSaysTheSame(t *testing.T) {
+	w := wine(t)
+	scenario := stillScenario(2)
+	library := "Z:" + foreign(t, "windows", "amd64", scenario)
+	fake := fakenvml.New(t, "580", scenario)
+	linux := func(args ...string) result {
+		t.Helper()
+		return run(t, nil, append([]string{program(t, "linux", "amd64")}, args...)...)
+	}
+	// The line that has the time and the host is left out.
+	body := func(r result) string {
+		t.Helper()
+		says(t, r, 0, "")
+		_, rest, _ := strings.Cut(r.out, "\n")
+		return rest
+	}
+	if got, want := body(w.run(t, "--once", "--nvml", library)), body(linux("--once", "--nvml", fake.Path())); got != want || !strings.Contains(got, "H100") {
+		t.Errorf("--once prints\n%swant\n%s", got, want)
+	}
+
+	readings := func(r result) map[string]string {
+		t.Helper()
+		says(t, r, 0, "")
+		all := map[string]string{}
+		for _, g := range parse(t, r.out).objects("gpus") {
+			for _, e := range g.objects("readings") {
+				all[fmt.Sprint(g["index"], " ", e["key"])] = fmt.Sprint(e["value"], e["reason"], e["answer"], e["functions"])
+			}
+		}
+		return all
+	}
+	got, want := readings(w.run(t, "doctor", "--json", "--nvml", library)), readings(linux("doctor", "--json", "--nvml", fake.Path()))
+	for key, v := range want {
+		_, name, _ := strings.Cut(key, " ")
+		if name != "persistence_mode" && name != "xids" && got[key] != v { // which Windows has not
+			t.Errorf("doctor: %s is %s, want %s", key, got[key], v)
+		}
+	}
+	if len(got) != len(want) || len(want) < 50 {
+		t.Errorf("doctor: %d readings, want %d", len(got), len(want))
+	}
+
+	file := filepath.Join(t.TempDir(), "r.ndjson")
+	says(t, w.run(t, "record", "-i", "0.1", "-n", "3", "--nvml", library, "Z:"+file), 0, "")
+	if lines := linesOf(t, file); len(lines) != 3 {
+		t.Errorf("%d lines are recorded", len(lines))
+	}
+	// The first line names the file.
+	if got, want := body(w.run(t, "summary", "Z:"+file)), body(linux("summary", file)); !strings.Contains(got, "3 snapshots") || got != want {
+		t.Errorf("summary prints\n%swant\n%s", got, want)
+	}
+
+	says(t, w.run(t, "--no-such-flag"), 2, "no such flag", "--help")
+	says(t, w.run(t, "summary", `C:\no\such\file`), 1, `C:\no\such\file`)
+	says(t, w.run(t, "--json", "--nvml", `C:\no\nvml.dll`), 1, `no NVML library at C:\no\nvml.dll`, "give --nvml the path")
+}
+
+// modes is the source of a program that runs another one in its console, and
+// writes down the console's modes before and after that, and its exit code.
+const modes = `#include <windows.h>
+#include <stdio.h>
+static BOOL WINAPI stay(DWORD event) { return event == CTRL_C_EVENT; }
+static void tell(FILE *f)
+{
+	HANDLE in = CreateFileA("CONIN$", GENERIC_READ | GENERIC_WRITE, 3, NULL, OPEN_EXISTING, 0, NULL);
+	HANDLE out = CreateFileA("CONOUT$", GENERIC_READ | GENERIC_WRITE, 3, NULL, OPEN_EXISTING, 0, NULL);
+	DWORD i = 0, o = 0;
+	if (!GetConsoleMode(in, &i) || !GetConsoleMode(out, &o)) fprintf(f, "no console ");
+	fprintf(f, "%#lx %#lx\n", i, o);
+	CloseHandle(in);
+	CloseHandle(out);
+}
+int main(int argc, char **argv)
+{
+	STARTUPINFOA s = {sizeof s};
+	PROCESS_INFORMATION p;
+	DWORD code = 0;
+	FILE *f = fopen(argv[1], "w");
+	SetConsoleCtrlHandler(stay, TRUE);
+	tell(f);
+	if (!CreateProcessA(NULL, argv[2], NULL, NULL, TRUE, 0, NULL, NULL, &s, &p)) return 1;
+	WaitForSingleObject(p.hProcess, INFINITE);
+	GetExitCodeProcess(p.hProcess, &code);
+	tell(f);
+	fprintf(f, "%lu\n", code);
+	return fclose(f);
+}
+`
+
+// TestConsoleIsLeftAsItWas: whatever is shown on it, and however that ends.
+func TestConsoleIsLeftAsItWas(t *testing.T) {
+	w := wine(t)
+	script := tool(t, "script", "bsdutils")
+	dir := t.TempDir()
+	source, helper := filepath.Join(dir, "modes.c"), filepath.Join(dir, "modes.exe")
+	if err := os.WriteFile(source, []byte(modes), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, nil, "x86_64-w64-mingw32-gcc", "-O1", "-o", helper, source); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	good := "Z:" + foreign(t, "windows", "amd64", stillScenario(1))
+	faulty := "Z:" + foreign(t, "windows", "amd64", stillScenario(1)+"fault nvmlDeviceGetPowerUsage segv\n")
+	for name, c := range map[string]struct{ args, shows, key string }{
+		"text":           {"--once --nvml " + good, "H100", ""},
+		"doctor":         {"doctor --nvml " + good, "NVML_SUCCESS", ""},
+		"q":              {"--nvml " + good, "H100", "q"},
+		"Ctrl+C":         {"--nvml " + good, "H100", "\x03"},
+		"q after faults": {"--nvml " + faulty, "driver process ended", "q"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told, screen := filepath.Join(dir, name), filepath.Join(dir, name+".screen")
+			command := fmt.Sprintf("wine '%s' 'Z:%s' 'Z:%s %s'", helper, told, program(t, "windows", "amd64"), c.args)
+			cmd := exec.Command(script, "-qefc", command, screen)
+			cmd.Env = append(environment(), w.env...)
+			keys, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			late := time.After(patience)
+			for typed := false; ; {
+				select {
+				case err := <-ended:
+					if err != nil {
+						t.Fatal(err)
+					}
+				case <-late:
+					_ = cmd.Process.Kill()
+					text, _ := os.ReadFile(screen)
+					t.Fatalf("it did not end; on the screen is %q", text)
+				case <-time.After(50 * time.Millisecond):
+					if text, _ := os.ReadFile(screen); !typed && c.key != "" && strings.Contains(string(text), c.shows) {
+						typed = true
+						_, _ = keys.Write([]byte(c.key))
+					}
+					continue
+				}
+				break
+			}
+			if text, _ := os.ReadFile(screen); !strings.Contains(string(text), c.shows) {
+				t.Errorf("on the screen is %q, want %q in it", text, c.shows)
+			}
+			text, _ := os.ReadFile(told)
+			lines := strings.Split(strings.ReplaceAll(string(text), "\r", ""), "\n")
+			if len(lines) < 3 || lines[0] != lines[1] || strings.Contains(lines[0], "no console") || lines[2] != "0" {
+				t.Errorf("modes before and after, and exit code: %q", lines)
+			}
+		})
 	}
 }
