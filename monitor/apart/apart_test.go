@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 		switch os.Getenv("APART_TEST") {
 		case "mute":
 			os.Exit(3)
+		case "deaf":
+			time.Sleep(time.Hour)
 		case "words":
 			fmt.Fprint(os.Stderr, os.Getenv("APART_WORDS"))
 			code, _ := strconv.Atoi(os.Getenv("APART_EXIT"))
@@ -38,6 +40,14 @@ func TestMain(m *testing.M) {
 
 // parent is a program that draws, until it is killed.
 func parent(file string) {
+	if file == "deaf" { // then it is a stream whose driver process never reads
+		c := apart.Start(apart.Options{Setup: apart.Setup{Request: request(), Complete: true}, Build: build})
+		for apart.ChildPID(c) == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		fmt.Println(apart.ChildPID(c))
+		select {}
+	}
 	c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build})
 	c.Modes([]byte(file))
 	for e := range c.Events() {

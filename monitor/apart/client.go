@@ -253,7 +253,7 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 		return fall{nostart: err}
 	}
 	program, attr := programFile(), &os.ProcAttr{Files: []*os.File{inR, outW, errW}}
-	wakeAtOurEnd(attr)
+	place(attr, setup)
 	if c.opts.Crash != nil {
 		passCrash(attr, c.opts.Crash)
 	}
@@ -269,6 +269,7 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 		errR.Close()
 		return fall{nostart: err, scarce: errors.Is(err, syscall.EAGAIN)}
 	}
+	bind(child, setup)
 	said := collect(errR, maxSaid)
 
 	w := &messageWriter{out: patient{inW}}
@@ -436,6 +437,10 @@ func describe(how string, said []byte) (why string, scarce bool) {
 		if first == "" {
 			first = line
 		}
+	}
+	// Windows ends a process for a fault outside Go without a word.
+	if code, ok := strings.CutPrefix(how, "exit status 0xc0"); ok {
+		how = "exception 0xc0" + code + " in the driver's library"
 	}
 	if first == "" || strings.HasPrefix(how, "signal: ") {
 		return how, false

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package apart
 
@@ -13,4 +13,6 @@ func programFile() string {
 	return path
 }
 
-func wakeAtOurEnd(*os.ProcAttr) {}
+func place(*os.ProcAttr, Setup) {}
+
+func bind(*os.Process, Setup) {}

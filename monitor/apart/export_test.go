@@ -11,9 +11,12 @@ func DropPipe(c *Client) {
 // KeepRows is keepRows.
 var KeepRows = keepRows
 
-// ChildPID is the PID of the driver process.
+// ChildPID is the PID of the driver process, 0 before there is one.
 func ChildPID(c *Client) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.child == nil {
+		return 0
+	}
 	return c.child.Pid
 }

@@ -28,7 +28,9 @@ func Serve(build Build, restore func(modes, trace []byte)) int {
 	if err != nil {
 		return 1
 	}
-	return serve(in, out, build, restore, crashPipe())
+	code := serve(in, out, build, restore, crashPipe())
+	endNow(code)
+	return code
 }
 
 func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace []byte), crash *os.File) int {

@@ -23,3 +23,7 @@ func moveStdout() (*os.File, error) {
 }
 
 func crashPipe() *os.File { return nil }
+
+// endNow ends the process without a call into its libraries: at an ordinary exit
+// the system tells each, and one that is stuck would hold it up.
+func endNow(code int) { _ = windows.TerminateProcess(windows.CurrentProcess(), uint32(code)) }

@@ -1,0 +1,43 @@
+package apart_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/windows"
+)
+
+// TestADeafDriverProcessEndsWithTheProgram: it does not read its pipe, and the
+// program is killed.
+func TestADeafDriverProcessEndsWithTheProgram(t *testing.T) {
+	program := exec.Command(os.Args[0])
+	program.Env = append(os.Environ(), "APART_PARENT=deaf", "APART_TEST=deaf")
+	out, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = program.Process.Kill() }()
+	var pid uint32
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	child, err := windows.OpenProcess(windows.SYNCHRONIZE, false, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer windows.CloseHandle(child)
+	if e, err := windows.WaitForSingleObject(child, 0); e != uint32(windows.WAIT_TIMEOUT) {
+		t.Fatalf("it ended before: %#x, %v", e, err)
+	}
+	if err := program.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := windows.WaitForSingleObject(child, 30_000); e != windows.WAIT_OBJECT_0 {
+		t.Errorf("30 s later it is there: %#x, %v", e, err)
+	}
+}
