@@ -397,10 +397,15 @@ func (t *Terminal) Keys(ctx context.Context) <-chan Event {
 		return events
 	}
 	chunks, failed := make(chan []byte), make(chan error, 1)
-	go func() { failed <- t.read(ctx, chunks) }()
+	read := make(chan struct{})
+	go func() {
+		failed <- t.read(ctx, chunks)
+		close(read)
+	}()
 	go func() {
 		defer close(events)
 		err := deliver(ctx, chunks, failed, events)
+		<-read // what is typed from now on is for the next one
 		t.mu.Lock()
 		t.err = err
 		t.mu.Unlock()

@@ -238,7 +238,7 @@ func (t *Terminal) read(ctx context.Context, chunks chan<- []byte) error {
 		if err != nil {
 			return err
 		}
-		if ended {
+		if ended || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !ok {
