@@ -186,11 +186,18 @@ func hugePages(data []byte, key string) monitor.Reading {
 // Meminfo returns one line of /proc/meminfo in bytes, such as NvMapMemUsed;
 // not_supported where there is no such line.
 func Meminfo(root, key string) monitor.Reading {
+	r, _ := TwoOfMeminfo(root, key, "")
+	return r
+}
+
+// TwoOfMeminfo is Meminfo for two lines of the same moment.
+func TwoOfMeminfo(root, first, second string) (monitor.Reading, monitor.Reading) {
 	data, err := rootOf(root).ReadFile("/proc/meminfo", maxMeminfo)
 	if err != nil {
-		return Failed("/proc/meminfo", err)
+		none := Failed("/proc/meminfo", err)
+		return none, none
 	}
-	return meminfoReading(data, key)
+	return meminfoReading(data, first), meminfoReading(data, second)
 }
 
 func meminfoReading(data []byte, key string) monitor.Reading {

@@ -158,14 +158,13 @@ func (g *gpu) memory(want monitor.Want, sink monitor.Sink) {
 		return
 	}
 	sink.Begin(ids.With(monitor.GroupProcesses, monitor.GroupProcessLoad))
-	total, _ := host.Memory(string(g.root))
+	total, used := host.TwoOfMeminfo(string(g.root), "MemTotal", UsedKey)
 	whole := monitor.MemoryRange
 	total = monitor.MemoryTotalBytes.Range().Check(total)
 	if v, ok := total.Float(); ok {
 		whole.High = v
 	}
 	sink.Reading(monitor.MemoryTotalBytes, total)
-	used := host.Meminfo(string(g.root), UsedKey)
 	if used.Known() && !processes {
 		sink.Reading(monitor.MemoryUsedBytes, whole.Check(used))
 		return

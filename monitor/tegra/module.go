@@ -174,12 +174,11 @@ var (
 
 // memoryClock returns the clock and the load of the memory controller.
 func memoryClock(root host.Root) (clock, load monitor.Reading) {
-	clock, path := first(root, memoryClocks...)
+	clock, _ = first(root, memoryClocks...)
 	active, _ := first(root, memoryLoads...)
 	hz, ok := clock.Float()
 	if ok {
-		mhz := value{path: path, form: hertz}
-		clock = mhz.read(root)
+		clock = hertz.reading(hz)
 	}
 	busy, ok2 := active.Float()
 	switch load = active; {

@@ -59,16 +59,21 @@ func (v *value) read(root host.Root) monitor.Reading {
 	if !ok {
 		return r
 	}
-	f := &forms[v.form]
-	if f.scale != 0 {
-		n *= f.scale
-		if f.in == monitor.PowerMW {
-			n = max(n, 0) // without a load it may be measured to be less than nothing
-		}
-		r = monitor.OfFloat(n)
+	if f := &forms[v.form]; f.scale == 0 {
+		return f.in.Range().Check(r)
 	}
-	r = f.in.Range().Check(r)
-	if r.Known() && f.scale != 0 { // no digits that nobody measured
+	return v.form.reading(n)
+}
+
+// reading is a number of that form, which has a scale, as a reading.
+func (f form) reading(n float64) monitor.Reading {
+	of := &forms[f]
+	n *= of.scale
+	if of.in == monitor.PowerMW {
+		n = max(n, 0) // without a load it may be measured to be less than nothing
+	}
+	r := of.in.Range().Check(monitor.OfFloat(n))
+	if r.Known() { // no digits that nobody measured
 		r = monitor.OfFloat(math.Round(n*1e3) / 1e3)
 	}
 	return r
