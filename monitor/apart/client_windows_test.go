@@ -1,9 +1,7 @@
 package apart_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/windows"
@@ -12,21 +10,8 @@ import (
 // TestADeafDriverProcessEndsWithTheProgram: it does not read its pipe, and the
 // program is killed.
 func TestADeafDriverProcessEndsWithTheProgram(t *testing.T) {
-	program := exec.Command(os.Args[0])
-	program.Env = append(os.Environ(), "APART_PARENT=deaf", "APART_TEST=deaf")
-	out, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = program.Process.Kill() }()
-	var pid uint32
-	if _, err := fmt.Fscan(out, &pid); err != nil {
-		t.Fatal(err)
-	}
-	child, err := windows.OpenProcess(windows.SYNCHRONIZE, false, pid)
+	program, pid := startParent(t, os.Args[0], "APART_PARENT=deaf", "APART_TEST=deaf")
+	child, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
 		t.Fatal(err)
 	}

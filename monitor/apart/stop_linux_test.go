@@ -3,7 +3,6 @@ package apart_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,20 +50,7 @@ func TestAStoppedDriverProcessEndsWithTheGoodbye(t *testing.T) {
 // TestAStoppedDriverProcessRestoresTheTerminalOfAKilledProgram.
 func TestAStoppedDriverProcessRestoresTheTerminalOfAKilledProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "terminal")
-	program := exec.Command("/proc/self/exe")
-	program.Env = append(os.Environ(), "APART_PARENT="+file)
-	out, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = program.Process.Kill() }()
-	var pid int
-	if _, err := fmt.Fscan(out, &pid); err != nil {
-		t.Fatal(err)
-	}
+	program, pid := startParent(t, "/proc/self/exe", "APART_PARENT="+file)
 	stop(t, pid)
 	_ = program.Process.Kill()
 	_ = program.Wait()
