@@ -287,7 +287,8 @@ func TestConsoleIsLeftAsItWas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			told, screen := filepath.Join(dir, name), filepath.Join(dir, name+".screen")
-			command := fmt.Sprintf("wine '%s' 'Z:%s' 'Z:%s %s'", helper, told, program(t, "windows", "amd64"), c.args)
+			// Of Ctrl+C the terminal makes a signal, which must not end a shell.
+			command := fmt.Sprintf("exec wine '%s' 'Z:%s' 'Z:%s %s'", helper, told, program(t, "windows", "amd64"), c.args)
 			cmd := exec.Command(script, "-qefc", command, screen)
 			cmd.Env = append(environment(), w.env...)
 			keys, err := cmd.StdinPipe()

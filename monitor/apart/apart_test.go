@@ -3,7 +3,6 @@ package apart_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -105,26 +104,6 @@ func build(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, erro
 		Sources: []monitor.Source{src}, Label: "live", Warnings: warnings,
 		Complete: setup.Complete, Count: setup.Count, Timeout: setup.Timeout,
 	}, setup.Request)
-}
-
-// startParent starts this test as the program that starts a driver process, and returns
-// the PID of that one. It is killed at the end.
-func startParent(t *testing.T, file string, env ...string) (program *exec.Cmd, pid int) {
-	t.Helper()
-	program = exec.Command(file)
-	program.Env = append(os.Environ(), env...)
-	out, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = program.Process.Kill() })
-	if _, err := fmt.Fscan(out, &pid); err != nil {
-		t.Fatal(err)
-	}
-	return program, pid
 }
 
 func request() monitor.Request {
