@@ -1,6 +1,8 @@
 package main
 
 import (
+	"runtime"
+
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
 	"nvtop-lite/monitor/demo"
@@ -33,7 +35,7 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 		machine := demo.New(demo.Options{})
 		cfg.Label, cfg.Host, cfg.Sources = "demo", machine.Host(), []monitor.Source{machine}
 	} else {
-		opts := driver.Options{Library: setup.NVML, Root: setup.Root, Wake: setup.Wake}
+		opts := driver.Options{Library: setup.NVML, Root: setup.Root, Wake: setup.Wake, Renew: runtime.GOOS == "windows"}
 		var source monitor.Source
 		if !setup.Notes {
 			source = driver.New(opts)

@@ -24,14 +24,17 @@ type device struct {
 	held atomic.Pointer[session]      // of which it has a handle, or is taking one
 	seen standing                     // belongs to Source.mu
 
-	doubt atomic.Bool // another GPU has its index: its handle may be stale
-	xid   xidState
+	stale   atomic.Bool // another GPU has its index: its handle may be stale
+	renewal atomic.Bool // it must be found again, see doubt
+	met     atomic.Uint64
+	xid     xidState
 
 	mu       sync.Mutex       // held during a refresh
 	id       monitor.Identity // kept while the GPU is lost
 	address  string           // on the bus, "" where it is not known
 	borrowed bool             // UUID and name come from files
 	newcomer bool             // it may be a GPU that is known already
+	metUntil time.Time        // when what was met counts again
 	sleptAt  time.Time        // when it was seen asleep last
 	retryAt  time.Time        // when to try to open it again
 	backOff  time.Duration    // 0 while all is well
@@ -40,7 +43,6 @@ type device struct {
 
 // handle is what a device keeps for as long as its handle is good.
 type handle struct {
-	open      bool
 	announced bool // it was said that the GPU answers
 	dev       nvml.Device
 	session   *nvml.Session
@@ -93,6 +95,10 @@ func (d *device) read(want monitor.Want, sink monitor.Sink) {
 		st.reads = [3]int64{d.src.reads, st.reads[0], st.reads[1]}
 		st.since, d.address = now, st.address
 	})
+	if !now.Before(d.metUntil) {
+		d.met.Store(0)
+		d.metUntil = now.Add(slow - slack)
+	}
 	sparing := d.src.sparing()
 	if sparing {
 		if d.spare(sink, now) {
@@ -115,7 +121,7 @@ func (d *device) read(want monitor.Want, sink monitor.Sink) {
 		}
 	})
 	for taken := false; ; taken = true {
-		if d.doubt.Swap(false) || d.held.Load() != x {
+		if d.stale.Swap(false) || d.held.Load() != x {
 			d.drop()
 			if now.Before(d.retryAt) || !x.hold() {
 				return
@@ -217,11 +223,11 @@ func (d *device) take(x *session, sparing bool, sink monitor.Sink) error {
 	if dev.Index() >= 0 {
 		d.id.Index = dev.Index()
 		if before, ok := x.tracer.owners.Swap(d.id.Index, d); ok && before != d {
-			before.(*device).doubt.Store(true)
+			before.(*device).stale.Store(true)
 		}
 	}
 	dev.Forget()
-	h.dev, h.session, h.open = dev, x.lib.NewSession(), true
+	h.dev, h.session = dev, x.lib.NewSession()
 	return nil
 }
 

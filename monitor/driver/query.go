@@ -202,10 +202,11 @@ func (r *round) schedule(i int) {
 // heard forgets the suspicion that the GPU is lost.
 func (r *round) heard() { r.suspects, r.alive = r.suspects[:0], true }
 
-// lost returns why the GPU is believed to be lost, nil where it is not.
+// lost returns why the GPU is believed to be lost, or why its handle cannot be
+// used any more; nil where all is well.
 func (r *round) lost() error {
 	if len(r.suspects) < lostStreak {
-		return nil
+		return r.renew()
 	}
 	return r.suspicion
 }

@@ -211,6 +211,7 @@ func (n *nvlinkState) count(r *round) (active int, err error) {
 	for links < maxLinks {
 		up, err := r.dev.NvLinkState(uint32(links))
 		if past := code(err) == nvml.ErrInvalidArgument || isRefused(err); past && links > 0 {
+			r.renewal.Store(false) // that is where links end
 			break
 		}
 		if err != nil {

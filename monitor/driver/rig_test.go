@@ -133,7 +133,14 @@ func (r *rig) closeAtEnd() {
 // openAt opens a Source with another root that the caller closes.
 func openAt(t testing.TB, fake *fakenvml.Fake, root string) *rig {
 	t.Helper()
-	r := &rig{t: t, fake: fake, src: New(Options{Library: fake.Path(), Root: root})}
+	return openWith(t, fake, Options{Root: root})
+}
+
+// openWith is openAt with all the options but the library.
+func openWith(t testing.TB, fake *fakenvml.Fake, o Options) *rig {
+	t.Helper()
+	o.Library = fake.Path()
+	r := &rig{t: t, fake: fake, src: New(o)}
 	r.src.now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -23,6 +23,10 @@ type Options struct {
 	Root    string  // where the driver's traces are looked for; "" is /
 	Watch   Watcher // hears of every call; nil for none
 	Wake    bool    // do not spare sleeping GPUs
+	// Renew finds a handle again after an error: on Windows one from before a
+	// restart of the GPU can crash the process (LibreHardwareMonitor issues 2523,
+	// 2249, 1325 and 2378).
+	Renew bool
 }
 
 // Source is the monitor.Source of NVML.

@@ -35,7 +35,9 @@ func (t *tracer) End(c nvml.Call) {
 	if t.watcher != nil {
 		t.watcher.End(c)
 	}
-	t.say(c.Device, "")
+	if d := t.say(c.Device, ""); d != nil {
+		d.doubt(uint32(c.Function), c.Return)
+	}
 	if c.Device < 0 && c.Function.String() == "nvmlShutdown" {
 		close(t.down)
 	}
@@ -47,13 +49,18 @@ func (t *tracer) Lacks(c nvml.Call) {
 	}
 }
 
-func (t *tracer) say(index int, function string) {
+// say tells the device that asks, and returns it; nil where that is not known.
+func (t *tracer) say(index int, function string) *device {
 	if index < 0 {
-		return
+		return nil
 	}
-	if d, ok := t.owners.Load(index); ok {
-		if sink := d.(*device).sink.Load(); sink != nil {
-			(*sink).Call(function)
-		}
+	v, ok := t.owners.Load(index)
+	if !ok {
+		return nil
 	}
+	d := v.(*device)
+	if sink := d.sink.Load(); sink != nil {
+		(*sink).Call(function)
+	}
+	return d
 }
