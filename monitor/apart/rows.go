@@ -2,21 +2,28 @@ package apart
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"nvtop-lite/monitor"
 )
 
-// keepRows gives next the rows that last had and next lacks, since a GPU that
-// was seen once keeps its row: those of a driver process that has just begun
-// again, and GPUs that the driver no longer lists.
+// keepRows returns next with the rows that last had and next lacks, since a GPU
+// that was seen once keeps its row: those of a driver process that has just begun
+// again, and GPUs that the driver no longer lists. next stays as it is: the message
+// after it tells the difference to it.
 func keepRows(last, next *monitor.Snapshot) *monitor.Snapshot {
 	if last == nil || len(last.GPUs) == 0 {
 		return next
 	}
+	own := *next
+	next = &own
 	if len(next.GPUs) == 0 {
 		next.GPUs = staleRows(last.GPUs, last.Steady, next.Steady, next.Waiting)
 		return next
+	}
+	if slices.ContainsFunc(next.GPUs, func(g monitor.GPU) bool { return !g.UUID.Known() }) {
+		next.GPUs = slices.Clone(next.GPUs)
 	}
 	have := make(map[string]bool, len(next.GPUs))
 	for i := range next.GPUs {
@@ -48,7 +55,7 @@ func keepRows(last, next *monitor.Snapshot) *monitor.Snapshot {
 				g.Index = monitor.None // its number was taken
 			}
 		}
-		next.GPUs = append(next.GPUs, g)
+		next.GPUs = append(slices.Clip(next.GPUs), g)
 	}
 	return next
 }

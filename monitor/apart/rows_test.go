@@ -25,3 +25,43 @@ func TestASleeperKeepsItsIdentity(t *testing.T) {
 		t.Errorf("%+v", s.GPUs)
 	}
 }
+
+// TestKeptRowsDoNotSpoilWhatFollows: what comes through the pipe is the difference
+// to what came before, and not to what was made of that.
+func TestKeptRowsDoNotSpoilWhatFollows(t *testing.T) {
+	gpu := func(uuid string, memory uint64) monitor.GPU {
+		g := monitor.GPU{State: monitor.OK, Identity: monitor.Identity{UUID: monitor.OfText(uuid)}}
+		if uuid == "" {
+			g.State, g.UUID = monitor.Initialising, monitor.Text{}
+		}
+		g.Readings[monitor.MemoryUsedBytes] = monitor.OfUint(memory)
+		return g
+	}
+	last := &monitor.Snapshot{GPUs: []monitor.GPU{gpu("GPU-1", 30), gpu("GPU-2", 50)}}
+	for name, first := range map[string][]monitor.GPU{
+		"none yet":      nil,
+		"one of them":   {gpu("GPU-2", 7)},
+		"not known yet": {gpu("", 3), gpu("", 4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var enc monitor.Encoder
+			var dec monitor.Decoder
+			before := last
+			for _, want := range []*monitor.Snapshot{{GPUs: first}, {GPUs: []monitor.GPU{gpu("GPU-1", 8), gpu("GPU-2", 9)}}} {
+				s, err := dec.Decode(enc.Append(nil, want))
+				if err != nil {
+					t.Fatal(err)
+				}
+				before = keepRows(before, s)
+				for i := range want.GPUs {
+					if got := before.GPUs[i].Readings[monitor.MemoryUsedBytes]; got != want.GPUs[i].Readings[monitor.MemoryUsedBytes] {
+						t.Errorf("GPU %d has %+v, want %+v", i, got, want.GPUs[i].Readings[monitor.MemoryUsedBytes])
+					}
+				}
+			}
+			if len(before.GPUs) != 2 {
+				t.Errorf("%d rows", len(before.GPUs))
+			}
+		})
+	}
+}
