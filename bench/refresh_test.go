@@ -40,6 +40,7 @@ type values struct{ known, unknown int }
 func (v *values) Begin(monitor.Want)                                             {}
 func (v *values) Call(string)                                                    {}
 func (v *values) Identity(monitor.Identity)                                      {}
+func (*values) Adapter(*monitor.Adapter)                                         {}
 func (v *values) Sources(...string)                                              {}
 func (v *values) State(monitor.State, monitor.Reason, string, monitor.CallError) {}
 func (v *values) Fans([]monitor.Fan, monitor.Status)                             {}

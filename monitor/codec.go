@@ -80,6 +80,7 @@ const (
 	gpuMIG
 	gpuMIGStatus
 	gpuHealth
+	gpuAdapter
 	gpuMask = 1<<iota - 1
 )
 
@@ -358,10 +359,10 @@ func (h *Host) readings() [5]*Reading {
 	return [...]*Reading{&h.CPUPercent, &h.MemoryTotalBytes, &h.MemoryAvailableBytes, &h.HugePagesTotalBytes, &h.HugePagesFreeBytes}
 }
 
-func (p *Process) readings() [8]*Reading {
+func (p *Process) readings() [9]*Reading {
 	return [...]*Reading{
 		&p.GPUMemoryBytes, &p.SMPercent, &p.EncoderPercent, &p.DecoderPercent,
-		&p.StartTicks, &p.StartTime, &p.CPUPercent, &p.HostMemoryBytes,
+		&p.StartTicks, &p.StartTime, &p.CPUPercent, &p.HostMemoryBytes, &p.NonLocalBytes,
 	}
 }
 
@@ -385,6 +386,22 @@ func same[T comparable](a, b []T) bool {
 		return false
 	}
 	return len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b)
+}
+
+// sameProcesses is same, which would make the program 2 kB larger here: a second
+// comparison of processes.
+func sameProcesses(a, b []Process) bool {
+	if !shared(a, b) {
+		if (a == nil) != (b == nil) || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if a[i] != b[i] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // shared reports whether two lists are one and the same.
@@ -523,7 +540,7 @@ func (e *Encoder) gpu(g, p *GPU) {
 	mask := bit(g.Readings != p.Readings, gpuReadings) |
 		bit(g.Refreshed != p.Refreshed, gpuRefreshed) |
 		bit(g.ProcStatus != p.ProcStatus, gpuProcStatus) |
-		bit(!same(g.Processes, p.Processes), gpuProcesses) |
+		bit(!sameProcesses(g.Processes, p.Processes), gpuProcesses) |
 		bit(g.Call != p.Call || g.CallSince != p.CallSince, gpuCall) |
 		bit(g.FansStatus != p.FansStatus, gpuFansStatus) |
 		bit(!same(g.Fans, p.Fans), gpuFans) |
@@ -534,7 +551,8 @@ func (e *Encoder) gpu(g, p *GPU) {
 		bit(g.XIDsStatus != p.XIDsStatus, gpuXIDsStatus) |
 		bit(!shared(g.MIG, p.MIG), gpuMIG) |
 		bit(g.MIGStatus != p.MIGStatus, gpuMIGStatus) |
-		bit(!same(g.Health, p.Health), gpuHealth)
+		bit(!same(g.Health, p.Health), gpuHealth) |
+		bit(g.Adapter != p.Adapter, gpuAdapter)
 	e.uint(mask)
 	if mask&gpuIdentity != 0 {
 		e.identity(&g.Identity)
@@ -605,6 +623,9 @@ func (e *Encoder) gpu(g, p *GPU) {
 	if mask&gpuRefreshed != 0 {
 		e.time(g.Refreshed)
 	}
+	if mask&gpuAdapter != 0 {
+		e.adapter(g.Adapter)
+	}
 }
 
 func (e *Encoder) identity(id *Identity) {
@@ -615,8 +636,17 @@ func (e *Encoder) identity(id *Identity) {
 	e.byte(byte(bit(id.Integrated, 1) | bit(id.MemoryUnified, 2)))
 	e.int(int64(id.GPUInstanceID))
 	e.int(int64(id.ComputeInstanceID))
+	e.string(id.DriverModel)
 	e.string(id.Profile)
 	e.string(id.ParentUUID)
+}
+
+func (e *Encoder) adapter(a *Adapter) {
+	e.byte(byte(bit(a != nil, 1)))
+	if a != nil {
+		var none Adapter
+		e.readings(maskOther, a.readings(), none.readings())
+	}
 }
 
 func (id *Identity) texts() [5]*Text {

@@ -483,6 +483,12 @@ func (d *Decoder) gpu(g *GPU, instances bool) {
 	if mask&gpuRefreshed != 0 {
 		g.Refreshed = d.time()
 	}
+	if mask&gpuAdapter != 0 {
+		if g.Adapter = nil; d.byte() != 0 {
+			g.Adapter = new(Adapter)
+			d.readings(maskOther, g.Adapter.readings())
+		}
+	}
 }
 
 func (d *Decoder) identity(id *Identity) {
@@ -494,6 +500,7 @@ func (d *Decoder) identity(id *Identity) {
 	id.Integrated, id.MemoryUnified = flags&1 != 0, flags&2 != 0
 	id.GPUInstanceID = d.small()
 	id.ComputeInstanceID = d.small()
+	id.DriverModel = d.string()
 	id.Profile = d.string()
 	id.ParentUUID = d.string()
 }

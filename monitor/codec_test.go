@@ -116,7 +116,7 @@ func many[T any](m maker, n int, one func() T) []T {
 func (m maker) identity() Identity {
 	return Identity{
 		Index: m.IntN(20) - 1, UUID: m.text(), PCIBusID: m.text(), Name: m.text(), Architecture: m.text(),
-		Serial: m.text(), Integrated: m.rare(), MemoryUnified: m.rare(), GPUInstanceID: m.IntN(9) - 1,
+		Serial: m.text(), DriverModel: m.str(), Integrated: m.rare(), MemoryUnified: m.rare(), GPUInstanceID: m.IntN(9) - 1,
 		ComputeInstanceID: m.IntN(9) - 1, Profile: m.str(), ParentUUID: m.str(),
 	}
 }
@@ -127,7 +127,7 @@ func (m maker) process() Process {
 		GPUInstanceID: m.IntN(3) - 1, ComputeInstanceID: m.IntN(3) - 1,
 		GPUMemoryBytes: m.reading(), SMPercent: m.reading(), EncoderPercent: m.reading(), DecoderPercent: m.reading(),
 		StartTicks: m.reading(), StartTime: m.reading(), Name: m.text(), Command: m.text(), User: m.text(),
-		CPUPercent: m.reading(), HostMemoryBytes: m.reading(),
+		CPUPercent: m.reading(), HostMemoryBytes: m.reading(), NonLocalBytes: m.reading(),
 		Container: Container{Runtime: m.str(), ID: m.str(), PodUID: m.str(), Reason: m.reason()},
 		Job:       Job{Scheduler: m.str(), ID: m.str(), Step: m.str(), Reason: m.reason()},
 	}
@@ -166,6 +166,9 @@ func (m maker) gpu(instances bool) GPU {
 	}
 	for i := range g.Readings {
 		g.Readings[i] = m.reading()
+	}
+	if m.rare() {
+		g.Adapter = &Adapter{m.reading(), m.reading(), m.reading(), m.reading()}
 	}
 	if instances && m.rare() {
 		g.MIG = many(m, 3, func() GPU { return m.gpu(false) })

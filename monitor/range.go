@@ -128,6 +128,11 @@ func (g *GPU) doubt(check func(r *Reading, in Range)) {
 	for id := range NumReadings {
 		check(&g.Readings[id], id.Range())
 	}
+	if g.Adapter != nil {
+		for i := range g.Adapter {
+			check(&g.Adapter[i], MemoryRange)
+		}
+	}
 	for i := range g.Fans {
 		f := &g.Fans[i]
 		check(&f.Percent, FanRange)
@@ -137,6 +142,7 @@ func (g *GPU) doubt(check func(r *Reading, in Range)) {
 	for i := range g.Processes {
 		p := &g.Processes[i]
 		check(&p.GPUMemoryBytes, MemoryRange)
+		check(&p.NonLocalBytes, MemoryRange)
 		check(&p.SMPercent, ShareRange)
 		check(&p.EncoderPercent, ShareRange)
 		check(&p.DecoderPercent, ShareRange)

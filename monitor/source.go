@@ -55,6 +55,8 @@ type Sink interface {
 	// in words.
 	State(s State, blocked Reason, why string, err CallError)
 	Reading(id ReadingID, r Reading)
+	// Adapter tells what Windows counts, nil where it does not count.
+	Adapter(a *Adapter)
 	Fans(fans []Fan, st Status)
 	// XIDs alone may be called from other goroutines, and after Read has
 	// returned, so that an error is told while a call hangs because of it.

@@ -20,6 +20,7 @@ type sheet struct {
 func (s *sheet) Begin(monitor.Want)           {}
 func (s *sheet) Call(string)                  {}
 func (s *sheet) Identity(id monitor.Identity) { s.GPU.Identity = id }
+func (s *sheet) Adapter(a *monitor.Adapter)   { s.GPU.Adapter = a }
 func (s *sheet) Sources(names ...string)      { s.GPU.Sources = names }
 func (s *sheet) State(st monitor.State, _ monitor.Reason, why string, _ monitor.CallError) {
 	s.GPU.State, s.StateReason = st, why

@@ -388,6 +388,10 @@ func (r *round) identify() {
 		r.id.Architecture = monitor.UnknownText(monitor.NotSupported)
 	}
 	ask(&r.id.Serial, r.dev.Serial)
+	if driverModel != nil {
+		model, ok := driverModel(r.dev)
+		r.id.DriverModel, whole = model, whole && ok
+	}
 	r.id.Integrated = integrated(r.id.Name.Value)
 	if whole {
 		r.identifyAt = r.now.Add(once)

@@ -57,7 +57,8 @@ func (r *recorder) Identity(id monitor.Identity) {
 	r.locked(func() { r.gpu.Identity = id; r.identity++ })
 }
 
-func (r *recorder) Sources(names ...string) { r.locked(func() { r.gpu.Sources = names }) }
+func (r *recorder) Adapter(a *monitor.Adapter) { r.locked(func() { r.gpu.Adapter = a }) }
+func (r *recorder) Sources(names ...string)    { r.locked(func() { r.gpu.Sources = names }) }
 
 func (r *recorder) State(s monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {
 	r.locked(func() {
@@ -354,6 +355,7 @@ type nothing struct{}
 func (nothing) Begin(monitor.Want)                                             {}
 func (nothing) Call(string)                                                    {}
 func (nothing) Identity(monitor.Identity)                                      {}
+func (nothing) Adapter(*monitor.Adapter)                                       {}
 func (nothing) Sources(...string)                                              {}
 func (nothing) State(monitor.State, monitor.Reason, string, monitor.CallError) {}
 func (nothing) Reading(monitor.ReadingID, monitor.Reading)                     {}

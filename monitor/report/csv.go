@@ -18,16 +18,16 @@ import (
 var (
 	csvFirst = []string{"time", "host", "driver", "source"}
 
-	csvGPU = concat([]string{"index", "uuid", "pci_bus_id", "name", "architecture", "serial", "minor",
+	csvGPU = concat([]string{"index", "uuid", "pci_bus_id", "name", "architecture", "serial", "driver_model", "minor",
 		"state", "state_reason", "state_seconds", "age_seconds", "call", "call_seconds", "sources", "integrated",
 		"gpu_instance_id", "compute_instance_id", "profile", "parent_uuid"},
-		keys(monitor.UtilizationPercent, monitor.MemoryReservedBytes), []string{"memory_unified"},
+		keys(monitor.UtilizationPercent, monitor.MemoryReservedBytes), []string{"memory_unified"}, monitor.AdapterKeys[:],
 		keys(monitor.MemoryReservedBytes+1, monitor.MIGEnabled),
 		[]string{"processes_state", "processes_age_seconds", "unavailable"})
 
 	csvProcessGPU = []string{"index", "uuid", "pci_bus_id", "parent_uuid"}
 	csvProcess    = []string{"pid", "start_time", "start_ticks", "name", "command", "user", "types",
-		"gpu_memory_bytes", "sm_percent", "encoder_percent", "decoder_percent", "gpu_instance_id", "compute_instance_id",
+		"gpu_memory_bytes", "gpu_memory_nonlocal_bytes", "sm_percent", "encoder_percent", "decoder_percent", "gpu_instance_id", "compute_instance_id",
 		"cpu_percent", "host_memory_bytes", "unit", "namespace", "unavailable"}
 )
 

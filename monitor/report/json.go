@@ -405,6 +405,7 @@ func (w *writer) gpu(s *monitor.Snapshot, g, parent *monitor.GPU) {
 	w.maybe(&o, "name", &g.Name)
 	w.maybe(&o, "architecture", &g.Architecture)
 	w.maybe(&o, "serial", &g.Serial)
+	w.textOrNull("driver_model", g.DriverModel)
 	minor := g.Readings[monitor.Minor] // identity, which a lost GPU keeps
 	w.reading(&o, "minor", "minor", minor, monitor.Integer, monitor.Minor)
 	w.text("state", state.String())
@@ -441,6 +442,7 @@ func (w *writer) gpu(s *monitor.Snapshot, g, parent *monitor.GPU) {
 		switch id {
 		case monitor.MemoryReservedBytes:
 			w.bool("memory_unified", g.MemoryUnified)
+			w.adapter(&o, s, g.Adapter, why)
 		case monitor.FanPercent:
 			w.fans(&o, g, why)
 		}
@@ -477,6 +479,22 @@ func (w *writer) gpu(s *monitor.Snapshot, g, parent *monitor.GPU) {
 	w.close('}')
 	w.provenance(&o)
 	w.close('}')
+}
+
+// adapter writes what Windows counts, null without a reason where it does not.
+func (w *writer) adapter(o *object, s *monitor.Snapshot, a *monitor.Adapter, why monitor.Reason) {
+	for i := range monitor.AdapterKeys {
+		key := monitor.AdapterKeys[i]
+		if a == nil {
+			w.null(key)
+			continue
+		}
+		r := measured(a[i], why)
+		w.reading(o, key, key, r, monitor.Integer, 0)
+		if r.Known() {
+			o.old(s, key, r.At)
+		}
+	}
 }
 
 // tolerance is how old something may be and count as fresh.
@@ -639,6 +657,11 @@ func (w *writer) process(p *monitor.Process) {
 	}
 	w.close(']')
 	number("gpu_memory_bytes", p.GPUMemoryBytes, monitor.Integer)
+	if p.NonLocalBytes.Reason != monitor.NotSampled {
+		number("gpu_memory_nonlocal_bytes", p.NonLocalBytes, monitor.Integer)
+	} else {
+		w.null("gpu_memory_nonlocal_bytes")
+	}
 	number("sm_percent", p.SMPercent, monitor.Number)
 	number("encoder_percent", p.EncoderPercent, monitor.Number)
 	number("decoder_percent", p.DecoderPercent, monitor.Number)

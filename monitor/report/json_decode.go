@@ -131,6 +131,11 @@ func settle(g *monitor.GPU, now int64) {
 	for i := range g.Readings {
 		known(&g.Readings[i])
 	}
+	if g.Adapter != nil {
+		for i := range g.Adapter {
+			known(&g.Adapter[i])
+		}
+	}
 	for i := range g.Processes {
 		p := &g.Processes[i]
 		for _, r := range [...]*monitor.Reading{&p.GPUMemoryBytes, &p.SMPercent, &p.EncoderPercent, &p.DecoderPercent, &p.StartTicks, &p.StartTime, &p.CPUPercent, &p.HostMemoryBytes} {
@@ -961,6 +966,8 @@ func (p *parser) gpu(g *monitor.GPU, instance bool) {
 			g.Architecture = p.maybe()
 		case "serial":
 			g.Serial = p.maybe()
+		case "driver_model":
+			g.DriverModel = p.textOrNone()
 		case "state":
 			g.State, foreign = stateOf(p.text())
 		case "state_reason":
@@ -1018,7 +1025,12 @@ func (p *parser) gpu(g *monitor.GPU, instance bool) {
 		case "processes_age_seconds":
 			g.ProcStatus.At = p.ago()
 		default:
-			if !n.take(p, key) {
+			if n.take(p, key) || p.null() {
+				break
+			}
+			if r := adapterReading(g, key); r != nil {
+				*r = p.reading()
+			} else {
 				p.skip()
 			}
 		}
@@ -1062,11 +1074,26 @@ func (p *parser) gpu(g *monitor.GPU, instance bool) {
 				return slot{reading: &g.Fans[i].TargetPercent}
 			}
 		}
-		return slot{}
+		return slot{reading: adapterReading(g, key)}
 	})
 	if g.State == monitor.Unavailable {
 		g.Blocked = g.Readings[monitor.UtilizationPercent].Reason
 	}
+}
+
+// adapterReading is the reading of the adapter by key, nil where it is none.
+//
+//go:noinline
+func adapterReading(g *monitor.GPU, key []byte) *monitor.Reading {
+	for i := range monitor.AdapterKeys {
+		if monitor.AdapterKeys[i] == string(key) {
+			if g.Adapter == nil {
+				g.Adapter = new(monitor.Adapter)
+			}
+			return &g.Adapter[i]
+		}
+	}
+	return nil
 }
 
 // stateOf returns the state of a word. One that is not known here stands as the
@@ -1224,6 +1251,8 @@ func slotOf(q *monitor.Process, key []byte) slot {
 		return slot{text: &q.User}
 	case "gpu_memory_bytes":
 		return slot{reading: &q.GPUMemoryBytes}
+	case "gpu_memory_nonlocal_bytes":
+		return slot{reading: &q.NonLocalBytes}
 	case "sm_percent":
 		return slot{reading: &q.SMPercent}
 	case "encoder_percent":

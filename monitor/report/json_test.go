@@ -47,11 +47,12 @@ var (
 	hostKeys     = words("hostname os arch boot_id cpu_percent memory_total_bytes memory_available_bytes hugepages_total_bytes hugepages_free_bytes unavailable")
 	driverKeys   = words("version cuda_version nvml_version library unavailable")
 	platformKeys = words("kind model soc l4t jetpack power_mode gpu_governor rails engines throttle_alerts overcurrent power_mw emc_mhz emc_percent unavailable provenance")
-	gpuKeys      = words(`index uuid pci_bus_id name architecture serial minor
+	gpuKeys      = words(`index uuid pci_bus_id name architecture serial driver_model minor
 		state state_reason state_seconds age_seconds call call_seconds sources integrated gpu_instance_id compute_instance_id profile parent_uuid
 		utilization_percent memory_utilization_percent encoder_percent decoder_percent jpeg_percent ofa_percent
 		sm_active_percent sm_occupancy_percent tensor_active_percent dram_active_percent
 		memory_total_bytes memory_used_bytes memory_free_bytes memory_reserved_bytes memory_unified
+		adapter_dedicated_total_bytes adapter_dedicated_used_bytes adapter_shared_total_bytes adapter_shared_used_bytes
 		temperature_c temperature_memory_c temperature_slowdown_c temperature_margin_c fan_percent fans
 		power_mw power_instant_mw power_limit_mw power_limit_default_mw energy_joules
 		clock_graphics_mhz clock_sm_mhz clock_memory_mhz clock_video_mhz clock_graphics_max_mhz clock_memory_max_mhz
@@ -62,7 +63,7 @@ var (
 		ecc_enabled ecc_pending ecc_uncorrected_volatile ecc_corrected_volatile ecc_uncorrected_aggregate ecc_corrected_aggregate
 		retired_pages retired_pages_pending rows_remapped rows_remap_pending rows_remap_failed recovery_action
 		xids mig_enabled mig_devices health processes processes_state processes_age_seconds ages unavailable errors provenance`)
-	processKeys = words(`pid start_time start_ticks name command user types gpu_memory_bytes sm_percent encoder_percent decoder_percent
+	processKeys = words(`pid start_time start_ticks name command user types gpu_memory_bytes gpu_memory_nonlocal_bytes sm_percent encoder_percent decoder_percent
 		gpu_instance_id compute_instance_id cpu_percent host_memory_bytes container job unit namespace unavailable provenance`)
 	smallKeys = map[string][]string{
 		"fans": words("index percent rpm target_percent"), "xids": words("time code source gpu_instance_id compute_instance_id"), "health": words("code level text"),
@@ -72,7 +73,8 @@ var (
 	}
 	// mayBeNull are nulls that mean "does not apply".
 	mayBeNull = words("state_reason state_seconds call call_seconds hint container job unit gpu_instance_id compute_instance_id profile parent_uuid pod_uid step " +
-		"model soc l4t jetpack power_mode gpu_governor power_mw emc_mhz emc_percent")
+		"model soc l4t jetpack power_mode gpu_governor power_mw emc_mhz emc_percent " +
+		"driver_model adapter_dedicated_total_bytes adapter_dedicated_used_bytes adapter_shared_total_bytes adapter_shared_used_bytes gpu_memory_nonlocal_bytes")
 )
 
 func words(s string) []string { return strings.Fields(s) }

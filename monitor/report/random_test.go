@@ -32,6 +32,13 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 		return
 	case *time.Time:
 		return
+	case **monitor.Adapter:
+		if r.IntN(2) == 0 {
+			a := new(monitor.Adapter)
+			fill(r, reflect.ValueOf(a).Elem(), depth)
+			v.Set(reflect.ValueOf(a))
+		}
+		return
 	case *monitor.Reason:
 		v.SetUint(uint64(r.IntN(10)))
 		return
@@ -56,7 +63,9 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(r, v.Field(i), depth)
+			if v.Type().Field(i).IsExported() {
+				fill(r, v.Field(i), depth)
+			}
 		}
 	case reflect.Array:
 		for i := range v.Len() {

@@ -64,6 +64,7 @@ func TestReadingsDocument(t *testing.T) {
 	}
 	parts := []part{
 		{"What a GPU is", "", identityTold},
+		{"What Windows counts of a GPU", documentAdapter, adapterTold},
 		{"The state of a GPU", "", stateTold},
 		{"Each fan", "In `fans`. Null where the driver tells of none, `[]` where it says that there is none.", fanTold},
 		{"Each Xid error", "In `xids`: the errors that the driver logged while the program looked, and those that the kernel's log still has. Null where neither can be read, as on Windows.", xidTold},
@@ -154,6 +155,13 @@ const documentProcesses = "In `processes`. nvidia-smi has `pid`, `process_name` 
 	"process of late. Of a process in another PID namespace, as seen from within a container, and\n" +
 	"of another user's under `hidepid`, only what the driver says is known."
 
+const documentAdapter = "Where Windows manages the memory of a GPU (`driver_model` is `wddm`), and the GPU can be joined to\n" +
+	"an adapter of Windows: what Task Manager shows as its dedicated and shared memory. They stand beside\n" +
+	"what NVML measures, as another count, and are added to nothing; `memory_total_bytes` and\n" +
+	"`memory_used_bytes` are those of dedicated memory where NVML has none. Of an integrated GPU on\n" +
+	"Windows on ARM NVML's total is a part of the machine's memory that was set aside for it, the carve-out:\n" +
+	"what it can have besides is the shared memory. Elsewhere all are null without a reason."
+
 const documentTail = `
 ## MIG instances
 
@@ -202,8 +210,7 @@ No reading stands for these, and none is made up:
 - how busy multiprocessors and tensor cores are, before Hopper: ` + "`utilization_percent`" + ` is 100
   when one of them has work;
 - what each process draws of the power, or moves over PCIe and NVLink;
-- what processes have in the machine's memory for a GPU under WDDM, and managed memory
-  (cudaMallocManaged) in full anywhere;
+- managed memory (cudaMallocManaged) in full;
 - Xid errors of before the program was started, but for those in the kernel's log;
 - frames per second of games, and which program shows on which display.
 `

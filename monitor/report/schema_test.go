@@ -225,6 +225,16 @@ var identityTold = []schemaKey{
 	{"name", "product name", "", "nvmlDeviceGetName", reasoned, aText},
 	{"architecture", "such as hopper; unknown_N for a new one", "", "nvmlDeviceGetArchitecture", reasoned, aText},
 	{"serial", "serial number of the board", "", "nvmlDeviceGetSerial", reasoned, aText},
+	{"driver_model", "model of Windows' driver; null elsewhere", "", "nvmlDeviceGetDriverModel_v2", absent, oneOf("wddm", "tcc", "mcdm", "unknown")},
+}
+
+// adapterTold are the keys of what Windows tells of a GPU under WDDM; elsewhere they
+// are null without a reason.
+var adapterTold = []schemaKey{
+	{"adapter_dedicated_total_bytes", "under WDDM, what Windows takes for the GPU's own memory; 0 for some integrated ones", "bytes", "DXGI, DedicatedVideoMemory", open, integer},
+	{"adapter_dedicated_used_bytes", "under WDDM, what Windows counts as used of that", "bytes", "the counter GPU Adapter Memory, Dedicated Usage", open, integer},
+	{"adapter_shared_total_bytes", "under WDDM, memory of the host that the GPU may use besides", "bytes", "DXGI, SharedSystemMemory", open, integer},
+	{"adapter_shared_used_bytes", "under WDDM, what it uses of that", "bytes", "the counter GPU Adapter Memory, Shared Usage", open, integer},
 }
 
 var stateTold = []schemaKey{
@@ -259,6 +269,7 @@ var processTold = []schemaKey{
 	{"user", "owner", "", "owner of /proc/PID, /etc/passwd, the system's name service", reasoned, aText},
 	{"types", "how it uses the GPU; empty where nvgpu lists it, which does not tell", "", "which list it is in", notNull, is("type", "array", "items", oneOf("compute", "graphics", "mps"), "uniqueItems", true)},
 	{"gpu_memory_bytes", "its memory on this GPU", "bytes", "the lists of processes; under WDDM the counter GPU Process Memory, Local Usage", reasoned, integer},
+	{"gpu_memory_nonlocal_bytes", "under WDDM, memory of the host that it uses through this GPU, and in no other figure; elsewhere null without a reason", "bytes", "the counter GPU Process Memory, Non Local Usage", open, integer},
 	{"sm_percent", "its share of the multiprocessors", "%", "nvmlDeviceGetProcessUtilization; under WDDM the counter GPU Engine, Utilization Percentage", reasoned, positive},
 	{"encoder_percent", "its share of the video encoder", "%", "nvmlDeviceGetProcessUtilization; under WDDM the counter GPU Engine, Utilization Percentage", reasoned, positive},
 	{"decoder_percent", "its share of the video decoder", "%", "nvmlDeviceGetProcessUtilization; under WDDM the counter GPU Engine, Utilization Percentage", reasoned, positive},
@@ -302,6 +313,7 @@ func gpuTold() []schemaKey {
 		switch id {
 		case monitor.MemoryReservedBytes:
 			list = append(list, schemaKey{"memory_unified", "whether the GPU's memory is the host's", "", "", notNull, flagged})
+			list = append(list, adapterTold...)
 		case monitor.FanPercent:
 			list = append(list, schemaKey{"fans", "each fan; the reason of a null stands under fans[N].rpm and so on", "", "", reasoned, listOf(ref("fan"))})
 		}
@@ -444,13 +456,14 @@ func snapshotSchema() ordered {
 	gpu := gpuTold()
 	var measured, failing []string
 	for _, k := range gpu {
-		if k.null == reasoned {
+		if k.null == reasoned || k.null == open {
 			failing = append(failing, k.name)
 		}
 	}
 	for id := monitor.UtilizationPercent; id < monitor.NumReadings; id++ {
 		measured = append(measured, id.String())
 	}
+	measured = append(measured, monitor.AdapterKeys[:]...)
 	provenance := func(names, inner []string) entry {
 		return entry{"provenance", is("description", "how values came about that were not plainly measured",
 			"type", "object", "propertyNames", keysOf(names, inner), "additionalProperties", oneOf("inferred", "estimated", "reported"))}
@@ -458,7 +471,7 @@ func snapshotSchema() ordered {
 	fans := []string{"fans.percent", "fans.rpm", "fans.target_percent"}
 	processKeys := []string{}
 	for _, k := range processTold {
-		if k.null == reasoned {
+		if k.null == reasoned || k.name == "gpu_memory_nonlocal_bytes" {
 			processKeys = append(processKeys, k.name)
 		}
 	}

@@ -340,11 +340,14 @@ func (t *text) memory(g *monitor.GPU) string {
 		name, how = "VRAM (shared) ", " (sum of GPU processes)"
 	}
 	b := "GPU " + label(g, g) + ": " + name + gib(used, total)
-	if !g.MemoryUnified {
-		return b
-	}
 	if !used.Known() {
 		how = ""
+	}
+	if a := g.Adapter; a != nil {
+		how += ", shared " + gib(&a[monitor.SharedUsed], &a[monitor.SharedTotal])
+	}
+	if !g.MemoryUnified {
+		return b + how
 	}
 	var host monitor.Reading
 	all, _ := h.MemoryTotalBytes.Float()

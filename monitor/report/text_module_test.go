@@ -74,6 +74,11 @@ func TestTextOfACarveOut(t *testing.T) {
 	if got := string(AppendText(nil, s, plain)); !strings.Contains(got, "\n GPU 0: carve-out 1.0/7.9 GiB\n") || strings.Contains(got, "host in use") {
 		t.Errorf("got\n%s", got)
 	}
+	g.Adapter = &monitor.Adapter{monitor.SharedTotal: monitor.OfInt(45 << 30), monitor.SharedUsed: monitor.OfInt(3 << 30)}
+	if got := string(AppendText(nil, s, plain)); !strings.Contains(got, "\n GPU 0: carve-out 1.0/7.9 GiB, shared 3.0/45.0 GiB\n") {
+		t.Errorf("got\n%s", got)
+	}
+	g.Adapter = nil
 	g.Readings[monitor.MemoryTotalBytes], g.Readings[monitor.MemoryUsedBytes] = monitor.Unknown(monitor.NotSupported), monitor.Unknown(monitor.NotSupported)
 	if got := string(AppendText(nil, s, plain)); !strings.Contains(got, "\n GPU 0: memory - GiB\n") {
 		t.Errorf("got\n%s", got)

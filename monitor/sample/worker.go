@@ -211,6 +211,17 @@ func (w *worker) Reading(id monitor.ReadingID, r monitor.Reading) {
 	w.mu.Unlock()
 }
 
+func (w *worker) Adapter(a *monitor.Adapter) {
+	if a != nil {
+		for i := range a {
+			a[i].At = w.clock.now()
+		}
+	}
+	w.mu.Lock()
+	w.gpu.Adapter = a
+	w.mu.Unlock()
+}
+
 func (w *worker) Fans(fans []monitor.Fan, st monitor.Status) {
 	w.mu.Lock()
 	w.gpu.Fans, w.gpu.FansStatus = fans, w.stamped(st)

@@ -74,6 +74,9 @@ func (s *Screen) writeIdentity(p *panel, g *monitor.GPU) {
 		}
 		l.text(s.pal.plain, source)
 	}
+	if g.DriverModel != "" {
+		l.text(s.pal.dim, "   driver model ").text(s.pal.plain, g.DriverModel)
+	}
 	s.put(p, "read from", l)
 }
 
@@ -137,6 +140,10 @@ func (s *Screen) writeLoads(p *panel, g *monitor.GPU) {
 		s.measure(l.text(s.pal.dim, "   reserved "), g, monitor.MemoryReservedBytes)
 	}
 	s.put(p, "memory", l)
+	if g.Adapter != nil {
+		l := s.adapter(s.line.reset(), g, "dedicated ", monitor.DedicatedTotal)
+		s.put(p, "in Windows", s.adapter(l, g, "   shared ", monitor.SharedTotal))
+	}
 	s.putReadings(p, "heat", g,
 		"GPU", monitor.TemperatureC, "memory", monitor.TemperatureMemoryC, "slows down at", monitor.TemperatureSlowdownC, "margin", monitor.TemperatureMarginC)
 	if len(g.Fans) == 0 {
@@ -160,6 +167,13 @@ func (s *Screen) writeLoads(p *panel, g *monitor.GPU) {
 	s.measure(l.text(s.pal.dim, "   at this moment "), g, monitor.PowerInstantMW)
 	s.measure(l.text(s.pal.dim, "   energy "), g, monitor.EnergyJoules)
 	s.put(p, "power", l)
+}
+
+// adapter appends "shared 0.3 / 31.8 GiB", of which total is the latter.
+//
+//go:noinline
+func (s *Screen) adapter(l *line, g *monitor.GPU, name string, total int) *line {
+	return s.gibs(l.text(s.pal.dim, name), &g.Adapter[total+1], &g.Adapter[total], " / ").text(s.pal.dim, " GiB")
 }
 
 // fan appends "0: 30% 1200 rpm".

@@ -200,6 +200,9 @@ func (s *Screen) moduleRows(g *monitor.GPU, rows int, put func(*line)) int {
 	if rows > 0 && g.MemoryUnified {
 		put(s.available(s.start(g), " + ", " GiB  (host and GPU)"))
 		rows--
+	} else if rows > 0 && g.Adapter != nil { // besides the carve-out
+		put(s.adapter(s.start(g), g, "shared ", monitor.SharedTotal))
+		rows--
 	}
 	if rows <= 0 {
 		return 0

@@ -37,6 +37,9 @@ var modules = []struct {
 	{"spark-pcie", 80, 14, false, spark, func(v *View, _ *monitor.Snapshot) { v.Graph = GraphPCIe }},
 	{"carve-out", 80, 24, false, carveOut, nil},
 	{"carve-out-details", 100, 40, false, carveOut, details},
+	{"carve-out-process", 100, 12, false, carveOut, func(v *View, _ *monitor.Snapshot) {
+		v.Details, v.Process = OfProcess, ProcessID{PID: 2210, Start: -1}
+	}},
 }
 
 func details(v *View, snap *monitor.Snapshot) { v.Details, v.GPU = OfGPU, monitor.Key(&snap.GPUs[0]) }
@@ -211,9 +214,12 @@ func carveOut(snap *monitor.Snapshot) {
 	})
 	host(snap, "n1x", 64<<20, 40<<20)
 	g.MemoryUnified = false
+	g.DriverModel, g.Sources = "wddm", []string{"nvml", "wddm"}
 	g.Readings[monitor.MemoryUsedBytes], g.Readings[monitor.MemoryTotalBytes] = monitor.OfInt(1<<30), monitor.OfInt(8128<<20)
+	g.Adapter = &monitor.Adapter{monitor.OfInt(8128 << 20), monitor.OfInt(1200 << 20), monitor.OfInt(45 << 30), monitor.OfInt(3 << 30)}
 	snap.Platform.Kind = "unknown"
 	user(snap, 2210, monitor.Graphics, "game.exe", 900<<20)
+	g.Processes[0].NonLocalBytes = monitor.OfInt(2500 << 20)
 }
 
 // row returns the first row of a picture that has the text in it, from there to

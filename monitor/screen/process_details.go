@@ -141,6 +141,9 @@ func (s *Screen) writeShares(b *panel, p *monitor.Process) {
 		} else {
 			s.because(l.text(dim, "  memory "), q.GPUMemoryBytes.Reason, q.GPUMemoryBytes.Err)
 		}
+		if q.NonLocalBytes.Known() {
+			size(l.text(dim, "  of the host's "), plain, q.NonLocalBytes, 0)
+		}
 		for _, part := range [...]struct {
 			name string
 			r    *monitor.Reading

@@ -87,6 +87,12 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 		for id := range g.Readings {
 			g.Readings[id] = number(g.Readings[id])
 		}
+		if r.IntN(3) == 0 {
+			g.DriverModel, g.Adapter = hostile[r.IntN(len(hostile))], &monitor.Adapter{}
+			for i := range g.Adapter {
+				g.Adapter[i] = number(monitor.OfInt(3 << 30))
+			}
+		}
 		for range r.IntN(4) {
 			g.Health = append(g.Health, monitor.Health{Code: []string{"xid", "throttle_power", "no_answer"}[r.IntN(3)], Level: monitor.Level(r.IntN(3)), Text: hostile[r.IntN(len(hostile))]})
 		}
@@ -98,6 +104,7 @@ func spoil(r *rand.Rand, snap *monitor.Snapshot) {
 			p.Name, p.Command, p.User = text(), text(), text()
 			p.GPUMemoryBytes, p.SMPercent, p.CPUPercent = number(p.GPUMemoryBytes), number(p.SMPercent), number(p.CPUPercent)
 			p.HostMemoryBytes, p.StartTime, p.EncoderPercent = number(p.HostMemoryBytes), number(p.StartTime), number(p.EncoderPercent)
+			p.NonLocalBytes = number(p.NonLocalBytes)
 			p.Types, p.Namespace = monitor.ProcessTypes(r.IntN(9)), monitor.Namespace(r.IntN(3))
 		}
 		for i := range g.MIG {

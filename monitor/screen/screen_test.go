@@ -40,6 +40,7 @@ type sink struct {
 
 func (s sink) Begin(monitor.Want)           {}
 func (s sink) Call(string)                  {}
+func (s sink) Adapter(a *monitor.Adapter)   { s.g.Adapter = a }
 func (s sink) Sources(names ...string)      { s.g.Sources = names }
 func (s sink) Identity(id monitor.Identity) { s.g.Identity = id }
 func (s sink) State(st monitor.State, blocked monitor.Reason, why string, err monitor.CallError) {

@@ -102,6 +102,7 @@ func (p *probe) State(st monitor.State, blocked monitor.Reason, why string, err 
 func (*probe) Begin(monitor.Want)                          {}
 func (*probe) Call(string)                                 {}
 func (*probe) Sources(...string)                           {}
+func (*probe) Adapter(*monitor.Adapter)                    {}
 func (*probe) Reading(monitor.ReadingID, monitor.Reading)  {}
 func (*probe) Fans([]monitor.Fan, monitor.Status)          {}
 func (*probe) XIDs([]monitor.XID, monitor.Status)          {}

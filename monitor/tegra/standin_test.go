@@ -164,6 +164,7 @@ func (r *row) do(f func()) {
 func (r *row) Begin(w monitor.Want)         { r.do(func() { r.begun = w }) }
 func (r *row) Call(string)                  {}
 func (r *row) Identity(id monitor.Identity) { r.do(func() { r.GPU.Identity = id }) }
+func (r *row) Adapter(a *monitor.Adapter)   { r.do(func() { r.GPU.Adapter = a }) }
 func (r *row) Sources(names ...string)      { r.do(func() { r.GPU.Sources = names }) }
 func (r *row) Fans(l []monitor.Fan, st monitor.Status) {
 	r.do(func() { r.GPU.Fans, r.FansStatus = l, st })
