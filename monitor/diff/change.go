@@ -219,7 +219,9 @@ func (d *Diff) readings(g *gpu) {
 	facts.text("name", "name", &a.Name, &b.Name)
 	facts.text("architecture", "architecture", &a.Architecture, &b.Architecture)
 	facts.text("serial", "serial", &a.Serial, &b.Serial)
-	facts.name("driver_model", "driver model", a.DriverModel, b.DriverModel)
+	if a.DriverModel != "" && b.DriverModel != "" {
+		facts.name("driver_model", "driver model", a.DriverModel, b.DriverModel)
+	}
 	facts.flag("integrated", "integrated", a.Integrated, b.Integrated)
 	facts.flag("memory_unified", "unified memory", a.MemoryUnified, b.MemoryUnified)
 	if a.Instance() || b.Instance() {

@@ -128,7 +128,7 @@ func (r dice) reading(kind monitor.Kind) (x monitor.Reading) {
 func (r dice) gpu(uuid string, instances bool) monitor.GPU {
 	g := monitor.GPU{
 		Identity: monitor.Identity{
-			Index: r.IntN(9) - 1, UUID: monitor.OfText(uuid), PCIBusID: r.maybe(), Name: r.maybe(), Architecture: r.maybe(), Serial: r.maybe(),
+			Index: r.IntN(9) - 1, UUID: monitor.OfText(uuid), PCIBusID: r.maybe(), Name: r.maybe(), Architecture: r.maybe(), Serial: r.maybe(), DriverModel: []string{"", "wddm", "tcc"}[r.IntN(3)],
 			Integrated: r.one(2), MemoryUnified: r.one(2), GPUInstanceID: r.IntN(4) - 1, ComputeInstanceID: r.IntN(4) - 1, Profile: r.text(), ParentUUID: r.text(),
 		},
 		State: monitor.State(r.IntN(6)), Blocked: r.reason(), FansStatus: r.known(), XIDsStatus: r.known(), MIGStatus: r.known(), ProcStatus: r.known(),

@@ -168,6 +168,7 @@ func everything() (old, new *monitor.Snapshot) {
 			Governor: name, EMCMHz: monitor.OfFloat(float64(side)), EMCPercent: monitor.OfFloat(float64(side))}
 		g := &s.GPUs[0]
 		g.Index, g.PCIBusID, g.Name, g.Architecture, g.Serial = side, name, name, name, name
+		g.DriverModel = []string{"wddm", "tcc"}[side]
 		g.Integrated, g.MemoryUnified, g.GPUInstanceID, g.ComputeInstanceID, g.Profile = side > 0, side > 0, side, side, name.Value
 		for id := range monitor.NumReadings {
 			switch id.Info().Kind {
@@ -215,7 +216,7 @@ func diffSchema(t *testing.T) ordered {
 					c.old.v = kinds[id.Info().Kind]
 				}
 			}
-			if _, ok := c.old.v.(string); !ok || c.key == "name" || c.key == "serial" || c.key == "pci_bus_id" || c.key == "architecture" || c.key == "profile" {
+			if _, ok := c.old.v.(string); !ok || c.key == "name" || c.key == "serial" || c.key == "pci_bus_id" || c.key == "architecture" || c.key == "profile" || c.key == "driver_model" {
 				c = keysOf(changes{c})[0]
 			}
 			out = append(out, c)
