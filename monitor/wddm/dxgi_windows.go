@@ -19,8 +19,9 @@ var (
 	iidFactory1               = windows.GUID{Data1: 0x770aae78, Data2: 0xf26f, Data3: 0x4dba, Data4: [8]byte{0xa8, 0x29, 0x25, 0x3c, 0x83, 0xd1, 0xb3, 0x87}}
 )
 
-// system is DXGI.
-type system struct{}
+// system is DXGI. It keeps the factory of the last list, which knows when that is of
+// yesterday.
+type system struct{ factory *object }
 
 // object is a COM object, of which methods is the table of its functions (dxgi.h).
 type object struct{ methods *[14]uintptr }
@@ -29,6 +30,7 @@ const (
 	release      = 2  // of any
 	getDesc1     = 10 // of IDXGIAdapter1
 	enumAdapters = 12 // EnumAdapters1 of IDXGIFactory1
+	isCurrent    = 13 // likewise
 )
 
 //go:uintptrescapes
@@ -48,15 +50,23 @@ type desc1 struct {
 
 const software = 2 // DXGI_ADAPTER_FLAG_SOFTWARE, a bit
 
-// list makes a factory each time: one that is kept does not hear of new adapters.
-func (system) list() ([]adapter, monitor.Reading) {
+// list makes another factory: one does not hear of new adapters.
+func (y *system) list() ([]adapter, monitor.Reading) {
+	if y.factory != nil {
+		y.factory.call(release)
+		y.factory = nil
+	}
 	var factory *object
 	if s := call(createDXGIFactory1, uintptr(unsafe.Pointer(&iidFactory1)), uintptr(unsafe.Pointer(&factory))); s != valid || factory == nil {
 		return nil, s.failed("CreateDXGIFactory1")
 	}
-	defer factory.call(release)
+	y.factory = factory
 	return factory.adapters()
 }
+
+// current asks the factory. Where there is none the list is looked for again for
+// other reasons.
+func (y *system) current() bool { return y.factory == nil || y.factory.call(isCurrent) != 0 }
 
 // adapters lists those of a factory.
 func (o *object) adapters() ([]adapter, monitor.Reading) {
@@ -78,7 +88,7 @@ func (o *object) adapters() ([]adapter, monitor.Reading) {
 		}
 		a := adapter{
 			id: luid(int64(d.id.HighPart)<<32 | int64(d.id.LowPart)), name: windows.UTF16ToString(d.description[:]),
-			vendor: d.vendor, software: d.flags&software != 0,
+			vendor: d.vendor, device: d.device, software: d.flags&software != 0, dedicated: uint64(d.video), shared: uint64(d.shared),
 		}
 		a.bus, a.slot, a.located = located(d.id)
 		all = append(all, a)

@@ -28,22 +28,42 @@ type instance struct {
 //
 // Names of other objects, and of no process, are none.
 func parse(name string) (in instance, ok bool) {
-	n := fields{rest: strings.ToLower(name)} // how it is written differs from tool to tool
-	if i := strings.LastIndexByte(n.rest, '#'); i >= 0 {
-		if _, err := strconv.ParseUint(n.rest[i+1:], 10, 32); err == nil {
-			n.rest, in.again = n.rest[:i], true
-		}
-	}
+	n := in.begin(name)
 	in.pid = n.number("pid", 10)
-	high, low := n.number("luid", 16), n.number("", 16)
-	in.adapter = luid(int64(int32(high))<<32 | int64(low))
-	in.phys = n.number("phys", 10)
+	in.place(&n)
 	if n.rest != "" {
 		in.number = n.number("eng", 10)
 		n.key("engtype")
 		in.engine, n.bad = n.rest, n.bad || n.rest == ""
 	}
 	return in, !n.bad && in.pid != 0
+}
+
+// parseAdapter parses the name of an instance of GPU Adapter Memory, such as
+//
+//	luid_0x00000000_0x0000D3F5_phys_0
+func parseAdapter(name string) (in instance, ok bool) {
+	n := in.begin(name)
+	in.place(&n)
+	return in, !n.bad && n.rest == ""
+}
+
+// begin takes what marks another of the same name off its end.
+func (in *instance) begin(name string) fields {
+	n := fields{rest: strings.ToLower(name)} // how it is written differs from tool to tool
+	if i := strings.LastIndexByte(n.rest, '#'); i >= 0 {
+		if _, err := strconv.ParseUint(n.rest[i+1:], 10, 32); err == nil {
+			n.rest, in.again = n.rest[:i], true
+		}
+	}
+	return n
+}
+
+// place takes the adapter, and the card in it.
+func (in *instance) place(n *fields) {
+	high, low := n.number("luid", 16), n.number("", 16)
+	in.adapter = luid(int64(int32(high))<<32 | int64(low))
+	in.phys = n.number("phys", 10)
 }
 
 // fields splits a name at its underscores.

@@ -62,6 +62,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseAdapter(t *testing.T) {
+	for name, want := range map[string]instance{
+		"luid_0x00000000_0x0000D3F5_phys_0":   {adapter: 0xD3F5},
+		"LUID_0xffffffff_0x0000d3f5_PHYS_3":   {adapter: -1<<32 + 0xD3F5, phys: 3},
+		"luid_0x00000000_0x0000D3F5_phys_0#1": {adapter: 0xD3F5, again: true},
+	} {
+		if in, ok := parseAdapter(name); !ok || in != want {
+			t.Errorf("%q is %+v, %v, want %+v", name, in, ok, want)
+		}
+	}
+	for _, name := range []string{
+		"", "_Total", "luid_0x00000000_0x0000D3F5",
+		"luid_0x00000000_0x0000D3F5_phys_0_part_0", // of a part of it
+		"luid_0x00000000_0x0000D3F5_phys_0_",
+		"pid_4242_luid_0x00000000_0x0000D3F5_phys_0",
+		"pid_4242_luid_0x00000000_0x0000D3F5_phys_0_eng_3_engtype_3D",
+	} {
+		if in, ok := parseAdapter(name); ok {
+			t.Errorf("%q is %+v", name, in)
+		}
+	}
+}
+
 // FuzzParse looks for names that are taken for something else than they say.
 func FuzzParse(f *testing.F) {
 	f.Add("pid_9540_luid_0x00000000_0x0000D3F5_phys_0_eng_3_engtype_3D")
@@ -70,6 +93,10 @@ func FuzzParse(f *testing.F) {
 	f.Add("pid_1_luid_0x00000000_0x00011372_phys_0_eng_8_engtype_\xff_1")
 	f.Fuzz(func(t *testing.T, name string) {
 		in, ok := parse(name)
+		whole, adapter := parseAdapter(name)
+		if adapter && (ok || whole.pid != 0 || !strings.HasPrefix(strings.ToLower(name), "luid_")) {
+			t.Errorf("%q is an adapter: %+v, %+v", name, whole, in)
+		}
 		if !ok {
 			return
 		}

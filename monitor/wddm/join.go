@@ -9,10 +9,11 @@ import (
 
 // adapter is what DXGI and the kernel tell of one.
 type adapter struct {
-	id       luid
-	name     string
-	vendor   uint32
-	software bool // draws on the CPU
+	id                luid
+	name              string
+	vendor, device    uint32
+	software          bool   // draws on the CPU
+	dedicated, shared uint64 // bytes of memory: its own, and what it may have of the host's
 
 	located   bool // the rest is known
 	bus, slot uint32
@@ -22,26 +23,35 @@ const nvidia = 0x10DE
 
 // card is what NVML tells of a GPU.
 type card struct {
-	bus  monitor.Text // such as 00000000:01:00.0
-	name monitor.Text
+	bus   monitor.Text // such as 00000000:01:00.0
+	name  monitor.Text
+	model string // of its driver, as in monitor.Identity
+	index int    // NVML's
 }
+
+// managed says that Windows may manage the memory of a card: then it is an adapter.
+func (c *card) managed() bool { return c.model != "tcc" && c.model != "mcdm" }
 
 // link says which adapter a card is.
 type link struct {
-	id   luid
+	*adapter
 	from monitor.Provenance
 }
 
 // join finds the adapters that are cards, by key. Their place on the PCI bus tells.
 // Where Windows does not tell the place of an adapter, its name does, as long as no
-// other card or adapter has that name: of two equal cards each could be either.
+// other card or adapter has that name: of two equal cards each could be either. A
+// card whose memory Windows does not manage is no adapter.
 func join(adapters []adapter, cards map[string]card) map[string]link {
 	links := map[string]link{}
 	for key, c := range cards {
+		if !c.managed() {
+			continue
+		}
 		if a := only(adapters, cards, key, (*adapter).at); a != nil {
-			links[key] = link{a.id, monitor.Measured}
+			links[key] = link{a, monitor.Measured}
 		} else if a = only(adapters, cards, key, (*adapter).named); a != nil && !a.located && c.name.Known() {
-			links[key] = link{a.id, monitor.Inferred}
+			links[key] = link{a, monitor.Inferred}
 		}
 	}
 	return links
@@ -51,7 +61,7 @@ func join(adapters []adapter, cards map[string]card) map[string]link {
 // other card.
 func only(adapters []adapter, cards map[string]card, key string, same func(*adapter, card) bool) (found *adapter) {
 	for i := range adapters {
-		if a := &adapters[i]; a.vendor == nvidia && !a.software && same(a, cards[key]) {
+		if a := &adapters[i]; a.counts() && same(a, cards[key]) {
 			if found != nil {
 				return nil
 			}
@@ -59,12 +69,15 @@ func only(adapters []adapter, cards map[string]card, key string, same func(*adap
 		}
 	}
 	for other, c := range cards {
-		if found != nil && other != key && same(found, c) {
+		if found != nil && other != key && c.managed() && same(found, c) {
 			return nil
 		}
 	}
 	return found
 }
+
+// counts says that an adapter can be one that NVML knows.
+func (a *adapter) counts() bool { return a.vendor == nvidia && !a.software }
 
 // at says that a card is where the adapter is. Windows has no PCI domains.
 func (a *adapter) at(c card) bool {

@@ -29,9 +29,8 @@ func call(p *windows.LazyProc, args ...uintptr) status {
 
 // query is the query of the whole run: a load is what came since the time before.
 type query struct {
-	handle  uintptr
-	memory  counter
-	engines counter
+	handle uintptr
+	each   [numCounters]counter
 }
 
 // counter is one with all its instances.
@@ -44,21 +43,31 @@ type counter struct {
 }
 
 func newQuery() *query {
-	return &query{memory: counter{path: memoryCounter}, engines: counter{path: engineCounter}}
+	q := &query{}
+	for i := range q.each {
+		q.each[i].path = path(i)
+	}
+	return q
 }
 
-func (q *query) read() (memory, engines list) {
+func (q *query) read() (all [numCounters]list) {
 	if q.handle == 0 {
 		if s := call(pdhOpenQuery, 0, 0, uintptr(unsafe.Pointer(&q.handle))); s != valid {
 			q.handle = 0
-			none := list{failed: s.failed("PdhOpenQueryW")}
-			return none, none
+			for i := range all {
+				all[i].failed = s.failed("PdhOpenQueryW")
+			}
+			return all
 		}
 	}
-	q.memory.add(q.handle)
-	q.engines.add(q.handle)
+	for i := range q.each {
+		q.each[i].add(q.handle)
+	}
 	collected := call(pdhCollectQueryData, q.handle)
-	return q.memory.list(collected), q.engines.list(collected)
+	for i := range q.each {
+		all[i] = q.each[i].list(collected)
+	}
+	return all
 }
 
 // add adds the counter to the query, by its English name whatever the language of the

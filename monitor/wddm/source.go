@@ -22,19 +22,27 @@ type Source struct {
 	mu      sync.Mutex
 	cards   map[string]card // by key, those of NVML
 	last    *found
+	tell    func(*Told)   // hears of what was found; nil for nobody
 	reading chan struct{} // closed at the end of the look in progress; nil when there is none
 }
 
 // found is what one look at the counters found.
 type found struct {
-	at              time.Time
-	memory, engines monitor.Reading // why there are none, Known where there are
-	bytes           map[user]monitor.Reading
-	uses            map[user]use
-	adapters        []adapter
-	adaptersAt      time.Time
-	listed          monitor.Reading // why there are no adapters
+	at         time.Time
+	failed     [numCounters]monitor.Reading // why there are no instances; Known where there are
+	instances  [numCounters]int
+	processes  [2]map[user]monitor.Reading // by localMemory and nonLocalMemory
+	uses       map[user]use
+	dedicated  map[luid]monitor.Reading
+	shared     map[luid]monitor.Reading
+	adapters   []adapter
+	adaptersAt time.Time
+	listed     monitor.Reading // why there are no adapters
 }
+
+// Tell has somebody told of counters, adapters and joins, from now on whenever that
+// may have changed; nobody else uses the Source by then.
+func (s *Source) Tell(tell func(*Told)) { s.tell = tell }
 
 func newSource(nvml monitor.Source, c counters, a adapters) *Source {
 	return &Source{Source: nvml, counters: c, adapters: a}
@@ -47,7 +55,9 @@ func (s *Source) Devices() ([]monitor.Device, error) {
 		cards := make(map[string]card, len(list))
 		s.mu.Lock()
 		for _, d := range list {
-			cards[d.Key] = s.cards[d.Key]
+			c := s.cards[d.Key]
+			c.index = d.Index
+			cards[d.Key] = c
 		}
 		s.cards = cards
 		s.mu.Unlock()
@@ -55,9 +65,20 @@ func (s *Source) Devices() ([]monitor.Device, error) {
 	return list, err
 }
 
+// Open opens NVML. Who wants to be told is told of Windows before: NVML may fail.
+func (s *Source) Open() error {
+	if s.tell != nil {
+		s.look()
+		s.told()
+	}
+	return s.Source.Open()
+}
+
 // Read reads a GPU of NVML.
 func (s *Source) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
-	s.Source.Read(d, want, &filling{sink, s, d.Key, want.HasGroup(monitor.GroupProcessLoad)})
+	f := &filling{Sink: sink, of: s, key: d.Key, loads: want.HasGroup(monitor.GroupProcessLoad)}
+	s.Source.Read(d, want, f)
+	f.end()
 }
 
 // look looks at the counters, which is done apart: it may hang. It returns nil where
@@ -84,15 +105,34 @@ func (s *Source) look() *found {
 	return s.last
 }
 
-// read reads all counters, and the adapters where a counter names one that is not
-// known, but not often: some are on no list.
+// late is what was found where there is no answer in time.
+func late() *found {
+	why := monitor.Failed(monitor.Timeout, monitor.NewCallError("PdhCollectQueryData", "", 0))
+	f := &found{listed: why}
+	for i := range f.failed {
+		f.failed[i] = why
+	}
+	return f
+}
+
+// read reads all counters, and the adapters where they are not those of before any
+// more, or a counter names one that is not known, but then not often: some are on no
+// list.
 func (s *Source) read(before *found, done chan struct{}) {
-	memory, engines := s.counters.read()
-	f := &found{at: time.Now(), memory: memory.failed, engines: engines.failed, bytes: memoryUse(memory.values), uses: engineUse(engines.values)}
+	all := s.counters.read()
+	f := &found{at: time.Now(), uses: engineUse(all[engineLoad].values)}
+	for i := range all {
+		f.failed[i], f.instances[i] = all[i].failed, len(all[i].values)
+	}
+	for i := range f.processes {
+		f.processes[i] = memoryUse(i, all[i].values)
+	}
+	f.dedicated = adapterUse(dedicatedMemory, all[dedicatedMemory].values)
+	f.shared = adapterUse(sharedMemory, all[sharedMemory].values)
 	if before != nil {
 		f.adapters, f.adaptersAt, f.listed = before.adapters, before.adaptersAt, before.listed
 	}
-	if before == nil || f.at.Sub(f.adaptersAt) >= renew && f.strange() {
+	if before == nil || !s.adapters.current() || f.at.Sub(f.adaptersAt) >= renew && f.strange() {
 		f.adaptersAt = f.at
 		f.adapters, f.listed = s.adapters.list()
 	}
@@ -108,8 +148,13 @@ func (f *found) strange() bool {
 	for i := range f.adapters {
 		known[f.adapters[i].id] = true
 	}
-	for of := range f.bytes {
+	for of := range f.processes[localMemory] {
 		if !known[of.adapter] {
+			return true
+		}
+	}
+	for of := range f.dedicated {
+		if !known[of] {
 			return true
 		}
 	}
@@ -121,8 +166,12 @@ func (f *found) strange() bool {
 func (s *Source) find(key string, adapters []adapter) (l link, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l, ok = join(adapters, s.cards)[key]
-	for _, c := range s.cards {
+	return find(key, adapters, s.cards)
+}
+
+func find(key string, adapters []adapter, cards map[string]card) (l link, ok bool) {
+	l, ok = join(adapters, cards)[key]
+	for _, c := range cards {
 		if l.from == monitor.Inferred && !c.name.Known() {
 			return link{}, false
 		}

@@ -25,38 +25,48 @@ type use struct {
 	encoder, decoder monitor.Reading // percent of time, likewise of engines of that type
 }
 
-const (
-	memoryCounter = `\GPU Process Memory(*)\Local Usage`
-	engineCounter = `\GPU Engine(*)\Utilization Percentage`
-
-	encoding, decoding = "videoencode", "videodecode"
-)
+const encoding, decoding = "videoencode", "videodecode"
 
 // engineRange is what one process can be said to use of an engine, in percent. Times
 // that are not taken at once make more than all of it, but not many times that.
 var engineRange = monitor.Range{High: 1000}
 
 // memoryUse adds up the memory of each process, in bytes. Local Usage is what lies in the
-// adapter's memory for it; Dedicated Usage counts what processes share with every one
-// of them.
-func memoryUse(list []value) map[user]monitor.Reading {
+// adapter's memory for it, Non Local Usage what lies in the host's; Dedicated Usage and
+// Shared Usage count what processes share with every one of them.
+func memoryUse(counter int, list []value) map[user]monitor.Reading {
+	return sums(counter, list, func(name string) (user, instance, bool) {
+		in, ok := parse(name)
+		return user{in.adapter, in.pid}, in, ok && in.engine == ""
+	})
+}
+
+// adapterUse adds up the memory of each adapter, in bytes: of the cards that are one.
+func adapterUse(counter int, list []value) map[luid]monitor.Reading {
+	return sums(counter, list, func(name string) (luid, instance, bool) {
+		in, ok := parseAdapter(name)
+		return in.adapter, in, ok
+	})
+}
+
+// sums adds up what belongs together.
+func sums[K comparable](counter int, list []value, whose func(name string) (K, instance, bool)) map[K]monitor.Reading {
 	type part struct {
 		monitor.Total
 		from monitor.Provenance
 	}
-	sums := map[user]*part{}
+	sums := map[K]*part{}
 	for _, v := range list {
-		in, ok := parse(v.name)
-		if !ok || in.engine != "" {
+		of, in, ok := whose(v.name)
+		if !ok {
 			continue
 		}
-		of := user{in.adapter, in.pid}
 		sum := sums[of]
 		if sum == nil {
 			sum = &part{}
 			sums[of] = sum
 		}
-		r := v.reading(memoryCounter, monitor.MemoryRange)
+		r := v.reading(counter, monitor.MemoryRange)
 		if bytes, known := r.Int(); known {
 			r = monitor.OfInt(bytes)
 		}
@@ -65,7 +75,7 @@ func memoryUse(list []value) map[user]monitor.Reading {
 			sum.from = monitor.Inferred
 		}
 	}
-	uses := make(map[user]monitor.Reading, len(sums))
+	uses := make(map[K]monitor.Reading, len(sums))
 	for of, sum := range sums {
 		r := monitor.MemoryRange.Check(sum.Reading())
 		if r.Known() {
@@ -98,7 +108,7 @@ func engineUse(list []value) map[user]use {
 		if !seen {
 			u.encoder, u.decoder = none, none
 		}
-		r := v.reading(engineCounter, engineRange)
+		r := v.reading(engineLoad, engineRange)
 		if percent, known := r.Float(); known {
 			e := engine{of, in.phys, in.number, in.engine}
 			sums[e] += percent
@@ -129,9 +139,9 @@ func most(r *monitor.Reading, other monitor.Reading) {
 }
 
 // reading is the value, as far as it can be in.
-func (v *value) reading(counter string, in monitor.Range) monitor.Reading {
+func (v *value) reading(counter int, in monitor.Range) monitor.Reading {
 	if v.status != valid && v.status != newData {
-		return v.status.failed(counter)
+		return v.status.failed(path(counter))
 	}
 	return in.Check(monitor.OfFloat(v.number))
 }

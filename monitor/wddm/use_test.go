@@ -28,11 +28,13 @@ const (
 	small = luid(0x11372) // the second
 	on    = "_luid_0x00000000_0x0000D3F5_phys_0"
 	other = "_luid_0x00000000_0x00011372_phys_0"
+
+	onAdapter, otherAdapter = "luid_0x00000000_0x0000D3F5_phys_0", "luid_0x00000000_0x00011372_phys_0"
 )
 
 func TestMemoryUse(t *testing.T) {
 	got := map[user]string{}
-	for of, r := range memoryUse([]value{
+	for of, r := range memoryUse(localMemory, []value{
 		{"pid_4242" + on, 1 << 30, valid},
 		{"pid_4242" + other, 4096, newData}, // the same process on another GPU
 		{"pid_5" + on, 0, valid},
@@ -62,6 +64,38 @@ func TestMemoryUse(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestAdapterUse: cards that are one adapter are added up; processes and parts are not.
+func TestAdapterUse(t *testing.T) {
+	got := map[luid]string{}
+	for of, r := range adapterUse(sharedMemory, []value{
+		{onAdapter, 4096, valid},
+		{"luid_0x00000000_0x0000D3F5_phys_1", 8192, newData},
+		{otherAdapter, 0, valid},
+		{"luid_0x00000000_0x00000001_phys_0", -1, valid},
+		{"luid_0x00000000_0x00000002_phys_0", 0, invalidData},
+		{onAdapter + "_part_0", 1 << 40, valid},
+		{"pid_4242" + on, 1 << 40, valid},
+	}) {
+		got[of] = show(r)
+	}
+	if want := map[luid]string{big: "12288", small: "0", 1: "implausible", 2: "not_sampled"}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestCounterNames: Windows knows the English names whatever its language.
+func TestCounterNames(t *testing.T) {
+	want := []string{
+		`\GPU Process Memory(*)\Local Usage`, `\GPU Process Memory(*)\Non Local Usage`, `\GPU Engine(*)\Utilization Percentage`,
+		`\GPU Adapter Memory(*)\Dedicated Usage`, `\GPU Adapter Memory(*)\Shared Usage`,
+	}
+	for i := range numCounters {
+		if path(i) != want[i] {
+			t.Errorf("%s, want %s", path(i), want[i])
+		}
 	}
 }
 
@@ -136,7 +170,7 @@ func FuzzUse(f *testing.F) {
 				t.Errorf("%v: %+v", list, r)
 			}
 		}
-		for _, r := range memoryUse(list) {
+		for _, r := range memoryUse(nonLocalMemory, list) {
 			check(r, monitor.MemoryRange)
 		}
 		for _, u := range engineUse(list) {
@@ -175,40 +209,54 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// joined is a link as it is compared.
+type joined struct {
+	id   luid
+	from monitor.Provenance
+}
+
+func joins(adapters []adapter, cards map[string]card) map[string]joined {
+	all := map[string]joined{}
+	for key, l := range join(adapters, cards) {
+		all[key] = joined{l.id, l.from}
+	}
+	return all
+}
+
 func TestJoin(t *testing.T) {
 	geforce, quadro := "NVIDIA GeForce RTX 4090", "NVIDIA RTX A2000"
 	placed := func(id luid, name string, bus, slot uint32) adapter {
 		return adapter{id: id, name: name, vendor: nvidia, located: true, bus: bus, slot: slot}
 	}
 	lost := func(id luid, name string) adapter { return adapter{id: id, name: name, vendor: nvidia} }
-	gpu := func(bus, name string) card { return card{monitor.OfText(bus), monitor.OfText(name)} }
+	gpu := func(bus, name string) card { return card{bus: monitor.OfText(bus), name: monitor.OfText(name)} }
 	basic := adapter{id: 9, name: "Microsoft Basic Render Driver", vendor: 0x1414, software: true}
 	intel := adapter{id: 8, name: "Intel(R) UHD Graphics 770", vendor: 0x8086, located: true, slot: 2}
 	tests := []struct {
 		name     string
 		adapters []adapter
 		cards    map[string]card
-		want     map[string]link
+		want     map[string]joined
 	}{
 		{
 			"a laptop", []adapter{intel, placed(2, geforce, 1, 0), basic},
 			map[string]card{"a": gpu("00000000:01:00.0", geforce)},
-			map[string]link{"a": {2, monitor.Measured}},
+			map[string]joined{"a": {2, monitor.Measured}},
 		},
 		{
 			"two equal cards", []adapter{placed(3, geforce, 0x41, 0), placed(2, geforce, 1, 0)},
 			map[string]card{"a": gpu("00000000:01:00.0", geforce), "b": gpu("00000000:41:00.0", geforce)},
-			map[string]link{"a": {2, monitor.Measured}, "b": {3, monitor.Measured}},
+			map[string]joined{"a": {2, monitor.Measured}, "b": {3, monitor.Measured}},
 		},
 		{
 			"an MCDM GPU is none of DXGI's", []adapter{placed(2, geforce, 1, 0)},
 			map[string]card{"a": gpu("00000000:01:00.0", geforce), "b": gpu("00000000:02:00.0", geforce)},
-			map[string]link{"a": {2, monitor.Measured}},
+			map[string]joined{"a": {2, monitor.Measured}},
 		},
 		{
 			"different cards without a place", []adapter{lost(2, geforce), lost(3, quadro), basic},
 			map[string]card{"a": gpu("00000000:01:00.0", geforce), "b": gpu("00000000:02:00.0", quadro)},
-			map[string]link{"a": {2, monitor.Inferred}, "b": {3, monitor.Inferred}},
+			map[string]joined{"a": {2, monitor.Inferred}, "b": {3, monitor.Inferred}},
 		},
 		{
 			"equal cards without a place", []adapter{lost(2, geforce), lost(3, geforce)},
@@ -248,11 +296,11 @@ func TestJoin(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if got := join(tt.adapters, tt.cards); !maps.Equal(got, tt.want) {
+		if got := joins(tt.adapters, tt.cards); !maps.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 		slices.Reverse(tt.adapters)
-		if got := join(tt.adapters, tt.cards); !maps.Equal(got, tt.want) {
+		if got := joins(tt.adapters, tt.cards); !maps.Equal(got, tt.want) {
 			t.Errorf("%s, the other way round: %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -15,9 +15,10 @@ import (
 // there, or says why not, also where the stack grows and memory is moved in between.
 func TestWindows(t *testing.T) {
 	q := newQuery()
+	dxgi := &system{}
 	for range 3 {
-		memory, engines := q.read()
-		for path, of := range map[string]list{memoryCounter: memory, engineCounter: engines} {
+		for i, of := range q.read() {
+			path := path(i)
 			if !of.failed.Known() {
 				if of.failed.Err.Function() == "" && of.failed.Reason != monitor.NotSampled {
 					t.Errorf("%s: no call to blame: %+v", path, of.failed)
@@ -25,12 +26,16 @@ func TestWindows(t *testing.T) {
 				t.Logf("%s: %s, %s answered %s", path, of.failed.Reason, of.failed.Err.Function(), of.failed.Err.Name())
 			}
 			for _, v := range of.values {
-				if _, ok := parse(v.name); !ok {
-					t.Logf("%s: %q is no process", path, v.name)
+				_, process := parse(v.name)
+				if _, adapter := parseAdapter(v.name); !process && !adapter {
+					t.Logf("%s: %q is neither a process nor an adapter", path, v.name)
 				}
 			}
 		}
-		list, why := system{}.list()
+		list, why := dxgi.list()
+		if !dxgi.current() {
+			t.Error("what was listed just now is of yesterday")
+		}
 		if !why.Known() && why.Err.Function() == "" {
 			t.Errorf("no adapters, and no call to blame: %+v", why)
 		}
@@ -46,12 +51,14 @@ func TestWindows(t *testing.T) {
 
 // TestCounter reads a counter that every Windows has, as those of GPUs are read.
 func TestCounter(t *testing.T) {
-	q := &query{memory: counter{path: `\Processor(*)\% Idle Time`}, engines: counter{path: `\No Such Object(*)\Local Usage`}}
+	q := newQuery()
+	q.each[0].path, q.each[1].path = `\Processor(*)\% Idle Time`, `\No Such Object(*)\Local Usage`
 	q.read()
 	windows.SleepEx(300, false)
-	got, none := q.read()
-	if q.memory.added != valid {
-		t.Skipf("this system has no counter of processors: %#x", q.memory.added)
+	all := q.read()
+	got, none := all[0], all[1]
+	if q.each[0].added != valid {
+		t.Skipf("this system has no counter of processors: %#x", q.each[0].added)
 	}
 	if none.failed.Known() || none.failed.Err.Function() != "PdhAddEnglishCounterW" {
 		t.Errorf("a counter that does not exist: %+v", none)
@@ -96,7 +103,8 @@ func TestAdapters(t *testing.T) {
 		}
 		name, _ := windows.UTF16FromString(names[of.number])
 		copy(d.description[:], name)
-		d.vendor, d.flags = []uint32{nvidia, 0, 0x1414}[of.number], []uint32{0, 0, 3}[of.number]
+		d.vendor, d.device, d.flags = []uint32{nvidia, 0, 0x1414}[of.number], 0x2684, []uint32{0, 0, 3}[of.number]
+		d.video, d.shared = 24<<30, 32<<30
 		d.id = windows.LUID{LowPart: 0xFFFF0000 + uint32(of.number), HighPart: -1}
 		return 0
 	})
@@ -116,8 +124,8 @@ func TestAdapters(t *testing.T) {
 	o := &object{&factory}
 	got, why := o.adapters()
 	want := []adapter{
-		{id: luid(-1<<32 + 0xFFFF0000), name: names[0], vendor: nvidia},
-		{id: luid(-1<<32 + 0xFFFF0002), name: names[2], vendor: 0x1414, software: true},
+		{id: luid(-1<<32 + 0xFFFF0000), name: names[0], vendor: nvidia, device: 0x2684, dedicated: 24 << 30, shared: 32 << 30},
+		{id: luid(-1<<32 + 0xFFFF0002), name: names[2], vendor: 0x1414, device: 0x2684, dedicated: 24 << 30, shared: 32 << 30, software: true},
 	}
 	if !why.Known() || !slices.Equal(got, want) || released != len(all) {
 		t.Errorf("%+v, %+v, %d released, want %+v", got, why, released, want)
@@ -125,6 +133,16 @@ func TestAdapters(t *testing.T) {
 	last = 0x887A0005
 	if got, why = o.adapters(); got != nil || why.Reason != monitor.DriverError || why.Err.Function() != "IDXGIFactory1::EnumAdapters1" {
 		t.Errorf("%+v, %+v of a list that breaks off", got, why)
+	}
+	// The factory that is kept tells when its list is of yesterday.
+	now := uintptr(1)
+	factory[isCurrent] = windows.NewCallback(func(*object) uintptr { return now })
+	kept := &system{factory: o}
+	if !kept.current() {
+		t.Error("the list is of yesterday")
+	}
+	if now = 0; kept.current() {
+		t.Error("the list is still good")
 	}
 	runtime.KeepAlive(all)
 }
