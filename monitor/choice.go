@@ -53,15 +53,11 @@ func (c Column) Next() Column {
 	return c
 }
 
-// ParseColumn reads the word of a column.
-func ParseColumn(word string) (Column, error) {
-	for c := ByGPU; c < NumColumns; c++ {
-		if columnWords[c] == word {
-			return c, nil
-		}
-	}
-	return ByDefault, Errorf("%q is none of %s", word, strings.Join(columnWords[ByGPU:], ", "))
-}
+// ColumnWords are the words that ParseColumn reads.
+func ColumnWords() []string { return columnWords[ByGPU:] }
+
+// ParseColumn reads the word of a column. Of another it makes ByDefault.
+func ParseColumn(word string) Column { return Column(slices.Index(ColumnWords(), word) + 1) }
 
 // Choice says which processes are shown, and in which order. The zero Choice
 // shows all of them, those with the most GPU memory first.

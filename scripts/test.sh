@@ -57,6 +57,10 @@ packages() {
 		wineserver wine wine64
 		tmux tmux
 		script bsdutils
+		bash bash
+		zsh zsh
+		fish fish
+		mandoc mandoc
 		setsid util-linux
 		fsfreeze util-linux
 		losetup mount

@@ -14,19 +14,22 @@ type command struct {
 }
 
 const (
-	commandDoctor  = "doctor"
-	commandRecord  = "record"
-	commandReplay  = "replay"
-	commandSummary = "summary"
-	commandDiff    = "diff"
+	commandDoctor     = "doctor"
+	commandRecord     = "record"
+	commandReplay     = "replay"
+	commandSummary    = "summary"
+	commandDiff       = "diff"
+	commandCompletion = "completion"
 )
 
+// commands stand in the order of --help.
 var commands = []command{
-	{commandDoctor, nil, []string{"json", "quiet", "gpus", "nvml", "root", "demo", "wake", "timeout", "color", "ascii"}},
 	{commandRecord, []string{"FILE"}, []string{"interval", "count", "for", "gpus", "nvml", "root", "demo", "wake", "timeout", "no-commands", "no-processes"}},
-	{commandReplay, []string{"FILE"}, []string{"speed", "at", "gpus", "color", "ascii", "no-mouse", "view", "filter", "user", "sort"}},
+	{commandReplay, []string{"FILE"}, []string{"speed", "at", "gpus", "view", "filter", "user", "sort", "color", "ascii", "no-mouse"}},
 	{commandSummary, []string{"FILE"}, []string{"json", "gpus", "color", "ascii"}},
 	{commandDiff, []string{"OLD", "NEW"}, []string{"json", "gpus", "at", "color", "ascii"}},
+	{commandDoctor, nil, []string{"json", "quiet", "gpus", "nvml", "root", "demo", "wake", "timeout", "color", "ascii"}},
+	{commandCompletion, []string{"bash|zsh|fish|powershell"}, nil},
 }
 
 // commandOnly are flags that only commands take.
@@ -55,7 +58,7 @@ func (o *options) setCommand(word string) error {
 	c := commandOf(o.command)
 	switch {
 	case o.inDefaults || c == nil && commandOf(word) == nil:
-		return &usageError{what: fmt.Sprintf("%q: no such command", word), hint: "there are doctor, record, replay, summary and diff; --help says more"}
+		return &usageError{what: fmt.Sprintf("%q: no such command", word), hint: "there are record, replay, summary, diff, doctor and completion; --help says more"}
 	case c == nil:
 		o.command = word
 	case len(o.operands) < len(c.operands):
@@ -63,6 +66,9 @@ func (o *options) setCommand(word string) error {
 			return &usageError{what: c.name + ": an empty name is no file"}
 		}
 		o.operands = append(o.operands, word)
+		if c.name == commandCompletion {
+			return oneOf(c.name, word, c.shells())
+		}
 	default:
 		return &usageError{what: fmt.Sprintf("%q: %s takes no more words", word, c.name)}
 	}

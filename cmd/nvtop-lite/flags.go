@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,14 +75,16 @@ type options struct {
 	at          string        // replay, diff: a time; "" none
 }
 
-// flag is one flag of the command line.
+// flag is one flag of the command line, for the parser and the completions.
 type flag struct {
 	long, short string
 	value       string // what it takes, "" for none
 	set         func(o *options, value string) error
-	noDefault   bool // does not stand in NVTOP_LITE_OPTS
+	noDefault   bool            // does not stand in NVTOP_LITE_OPTS
+	words       func() []string // all that it can be; nil where that is no closed set
 }
 
+// flags stand in the order of --help.
 var flags = []flag{
 	{long: "interval", short: "i", value: "SEC", set: setInterval},
 	{long: "gpus", short: "g", value: "LIST", set: setGPUs},
@@ -90,22 +93,22 @@ var flags = []flag{
 	{long: "csv", set: func(o *options, _ string) error { return o.setMode(modeCSV) }, noDefault: true},
 	{long: "csv-processes", set: func(o *options, _ string) error { return o.setMode(modeProcessCSV) }, noDefault: true},
 	{long: "prometheus", set: func(o *options, _ string) error { return o.setMode(modePrometheus) }, noDefault: true},
+	{long: "count", short: "n", value: "N", set: setCount, noDefault: true},
+	{long: "output", short: "o", value: "FILE", set: func(o *options, v string) error { return setPath(&o.output, "--output", v) }, noDefault: true},
+	{long: "filter", value: "TEXT", set: func(o *options, v string) error { o.choice.Text = v; return nil }},
+	{long: "user", value: "NAME", set: func(o *options, v string) error { o.choice.User = v; return nil }},
+	{long: "sort", value: "[-]COLUMN", set: setSort, words: monitor.ColumnWords},
+	{long: "no-processes", set: func(o *options, _ string) error { o.choice.None = true; return nil }},
+	{long: "no-commands", set: func(o *options, _ string) error { o.noCommands = true; return nil }, noDefault: true},
+	{long: "view", value: "VIEW", set: func(o *options, v string) error { o.view = v; return nil }, words: screen.ModeWords},
 	{long: "for", value: "DURATION", set: setFor, noDefault: true},
 	{long: "speed", value: "X", set: setSpeed, noDefault: true},
 	{long: "at", value: "TIME", set: setAt, noDefault: true},
-	{long: "output", short: "o", value: "FILE", set: func(o *options, v string) error { return setPath(&o.output, "--output", v) }, noDefault: true},
-	{long: "count", short: "n", value: "N", set: setCount, noDefault: true},
-	{long: "filter", value: "TEXT", set: func(o *options, v string) error { o.choice.Text = v; return nil }},
-	{long: "user", value: "NAME", set: func(o *options, v string) error { o.choice.User = v; return nil }},
-	{long: "sort", value: "[-]COLUMN", set: setSort},
-	{long: "no-processes", set: func(o *options, _ string) error { o.choice.None = true; return nil }},
-	{long: "no-commands", set: func(o *options, _ string) error { o.noCommands = true; return nil }, noDefault: true},
-	{long: "view", value: "VIEW", set: setView},
 	{long: "quiet", short: "q", set: func(o *options, _ string) error { o.quiet = true; return nil }, noDefault: true},
-	{long: "wake", set: func(o *options, _ string) error { o.wake = true; return nil }},
 	{long: "demo", set: func(o *options, _ string) error { o.demo = true; return nil }},
+	{long: "wake", set: func(o *options, _ string) error { o.wake = true; return nil }},
 	{long: "timeout", value: "SEC", set: setTimeout},
-	{long: "color", value: "WHEN", set: setColor},
+	{long: "color", value: "WHEN", set: func(o *options, v string) error { o.color = v; return nil }, words: colorWords},
 	{long: "ascii", set: func(o *options, _ string) error { o.ascii = true; return nil }},
 	{long: "no-mouse", set: func(o *options, _ string) error { o.noMouse = true; return nil }},
 	{long: "read-only", set: func(o *options, _ string) error { o.readOnly = true; return nil }},
@@ -190,6 +193,15 @@ func parseOne(o *options, arg string, rest []string) ([]string, error) {
 			return rest, &usageError{what: shown + " needs a value: " + f.value}
 		}
 		value, rest = rest[0], rest[1:]
+	}
+	if f.words != nil {
+		word := value
+		if f.value[0] == '[' { // [-]
+			word = strings.TrimPrefix(word, "-")
+		}
+		if err := oneOf(shown, word, f.words()); err != nil {
+			return rest, err
+		}
 	}
 	o.given = append(o.given, f.long)
 	return rest, f.set(o, value)
@@ -326,30 +338,22 @@ func setAt(o *options, v string) error {
 	return nil
 }
 
-func setColor(o *options, v string) error {
-	switch v {
-	case "auto", "always", "never", "16", "256", "truecolor":
-		o.color = v
+var colors = []string{"auto", "always", "never", "16", "256", "truecolor"}
+
+func colorWords() []string { return colors }
+
+// oneOf checks a word that has to be one of a few.
+func oneOf(name, v string, words []string) error {
+	if slices.Contains(words, v) {
 		return nil
 	}
-	return &usageError{what: fmt.Sprintf("--color: %q is none of auto, always, never, 16, 256, truecolor", v)}
+	return &usageError{what: fmt.Sprintf("%s: %q is none of %s", name, v, strings.Join(words, ", "))}
 }
 
 func setSort(o *options, v string) error {
 	word, reverse := strings.CutPrefix(v, "-")
-	c, err := monitor.ParseColumn(word)
-	if err != nil {
-		return &usageError{what: "--sort: " + err.Error()}
-	}
-	o.choice.Sort, o.choice.Reverse = c, reverse
-	return nil
-}
-
-func setView(o *options, v string) error {
-	if m, err := screen.ParseMode(v); err != nil || m == screen.Auto {
-		return &usageError{what: fmt.Sprintf("--view: %q is none of boxes, list, numbers, processes", v)}
-	}
-	o.view = v
+	o.choice.Reverse = reverse
+	o.choice.Sort = monitor.ParseColumn(word)
 	return nil
 }
 

@@ -33,7 +33,7 @@ func TestParseErrors(t *testing.T) {
 		{"--filter", "--filter needs a value: TEXT"},
 		{"--user", "--user needs a value: NAME"},
 		{"--no-processes=yes", "--no-processes takes no value"},
-		{"--view table", `--view: "table" is none of boxes, list, numbers, processes`},
+		{"--view table", `--view: "table" is none of boxes, numbers, list, processes`},
 		{"--view", "--view needs a value: VIEW"},
 		{"--timeout soon", `--timeout: "soon" is no time`},
 		{"--timeout 0", `--timeout: "0" is not within 0.001 to 86400 seconds`},

@@ -13,11 +13,14 @@ usage: nvtop-lite [flags]               the live screen
                                         ends in .gz; - is standard output
        nvtop-lite replay [flags] FILE   the live screen of a recording
        nvtop-lite summary [flags] FILE  what a recording says in all
-       nvtop-lite diff [flags] OLD NEW  what differs between the last snapshots of
-                                        two recordings
-       nvtop-lite doctor [flags]        what is there of driver and GPUs, what is
-                                        wrong, and what to do: one page for a bug
-                                        report
+       nvtop-lite diff [flags] OLD NEW  what differs between two recordings: their
+                                        last snapshots
+       nvtop-lite doctor [flags]        whether driver and GPUs are well: what is
+                                        there, what is wrong, and what to do; one
+                                        page for a bug report
+       nvtop-lite completion SHELL      a script that completes words: SHELL is
+                                        bash, zsh, fish or powershell; a comment in
+                                        it says where it goes
 
   -i, --interval SEC   time between refreshes: 0.1 to 3600 seconds, such as 0.5,
                        500ms or 2s; default 1
@@ -39,24 +42,25 @@ usage: nvtop-lite [flags]               the live screen
       --filter TEXT    processes with TEXT in their name, user, PID or command,
                        or on that GPU (3, gpu3, 0:3 for an instance)
       --user NAME      processes of this account
-      --sort COLUMN    gpu, pid, user, type, sm, mem, enc, dec, cpu, host, time
-                       or command; -COLUMN for the other way round
+      --sort COLUMN    order of the processes: gpu, pid, user, type, sm, mem,
+                       enc, dec, cpu, host, time or command; -COLUMN for the
+                       other way round
       --no-processes   no processes, only GPUs
-      --no-commands    in an output: names, but no command lines, of processes
-      --view VIEW      boxes, list, numbers or processes
-      --for DURATION   record: stop after that, such as 90s, 15m or 1h30m
-      --speed X        replay: X times as fast as it was, 0.1 to 1000
-      --at TIME        replay: begin there; diff: the snapshots of that time, or
-                       of two, as OLD,NEW. 15:04, "2026-01-02 15:04:05",
-                       2026-01-02T15:04:05Z, +90s after the first snapshot, -5m
-                       before the last
-  -q, --quiet          doctor: only what is wrong, one problem a line
+      --no-commands    outputs without command lines: of processes only names
+      --view VIEW      what is shown: boxes, list, numbers or processes
+      --for DURATION   stop recording after that time: 90s, 15m or 1h30m
+      --speed X        replay X times as fast as it was, 0.1 to 1000
+      --at TIME        a time in the recording: where replay begins, and whose
+                       snapshots diff takes, or OLD,NEW for two. 15:04,
+                       "2026-01-02 15:04:05", 2026-01-02T15:04:05Z, +90s after
+                       the first snapshot, -5m before the last
+  -q, --quiet          only what is wrong, one problem a line (doctor)
       --demo           a simulated machine
       --wake           do not spare sleeping GPUs
       --timeout SEC    limit for one snapshot, opening the driver included;
                        without it opening may take 30 s, and reading 3 s; for
                        doctor the whole of it, 60 s without
-      --color WHEN     auto, always, never, 16, 256 or truecolor
+      --color WHEN     colours: auto, always, never, 16, 256 or truecolor
       --ascii          plain characters only
       --no-mouse       leave the mouse to the terminal
       --read-only      send no signals to processes

@@ -55,6 +55,8 @@ func run(args []string, getenv func(string) string) (code int) {
 		return output(usage)
 	case o.version:
 		return output(versionText())
+	case o.command == commandCompletion:
+		return output(completion(o.operands[0]))
 	}
 	if n := openFiles(); n < neededFiles {
 		warn(fmt.Sprintf("no more than %d files may be open at once, and %d are needed: see ulimit -n", n, neededFiles))

@@ -71,11 +71,8 @@ func shown(err error) int {
 
 // firstView is the view that the flags ask for.
 func (o *options) firstView() screen.View {
-	v := screen.View{Choice: o.choice, ShowProcesses: !o.choice.None}
+	v := screen.View{Mode: screen.ParseMode(o.view), Choice: o.choice, ShowProcesses: !o.choice.None}
 	v.Choice.None = false // the key p brings them back
-	if o.view != "" {
-		v.Mode, _ = screen.ParseMode(o.view) // parse looked at the word
-	}
 	return v
 }
 

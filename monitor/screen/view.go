@@ -1,7 +1,7 @@
 package screen
 
 import (
-	"strings"
+	"slices"
 	"time"
 
 	"nvtop-lite/internal/ansi"
@@ -31,15 +31,11 @@ func (m Mode) String() string {
 	return modeWords[Auto]
 }
 
-// ParseMode reads the word of a mode.
-func ParseMode(word string) (Mode, error) {
-	for m, w := range modeWords {
-		if w == word {
-			return Mode(m), nil
-		}
-	}
-	return Auto, monitor.Errorf("%q is none of %s", word, strings.Join(modeWords[:], ", "))
-}
+// ModeWords are the words that ParseMode reads.
+func ModeWords() []string { return modeWords[Boxes:] }
+
+// ParseMode reads the word of a mode. Of another it makes Auto.
+func ParseMode(word string) Mode { return Mode(slices.Index(ModeWords(), word) + 1) }
 
 // Next returns the mode that follows m when the user cycles through them.
 func (m Mode) Next() Mode { return (m + 1) % numModes }
