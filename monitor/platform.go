@@ -142,3 +142,12 @@ func (p *Platform) Meter(g *GPU) {
 		}
 	}
 }
+
+// Outside is what stands for the name of a process of another PID namespace. On
+// WSL it is one of Windows or of another distribution.
+func (p *Platform) Outside() string {
+	if p.Kind == "wsl" {
+		return "(outside WSL)"
+	}
+	return "(outside this container)"
+}

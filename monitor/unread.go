@@ -28,15 +28,15 @@ func (s *Snapshot) Unread() *OpenError {
 	}
 	switch reason := first.Unmeasured(); {
 	case reason == GPULost:
-		e.Hint = "reset it (nvidia-smi --gpu-reset) or reboot; dmesg says more"
+		e.Hint = HintLost
 	case reason == NoPermission:
-		e.Hint = "see who may open /dev/nvidia0 and the like, and whether a container or a cgroup forbids it"
+		e.Hint = HintNoPermission
 	case first.State == Initialising:
-		e.Hint = "give it more time (--timeout), or see whether nvidia-smi answers, and what dmesg says"
+		e.Hint = HintSlow
 	case s.Waiting != "": // the source knows more
 		e.What, e.Code, e.Hint = s.Waiting, "", s.WaitingHint
 	default:
-		e.Hint = "see whether nvidia-smi works, and what dmesg says of the driver"
+		e.Hint = HintDriver
 	}
 	return e
 }

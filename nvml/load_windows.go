@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"path/filepath"
+	"runtime"
 
 	"golang.org/x/sys/windows"
 )
@@ -32,6 +33,9 @@ func searchPath(explicit string) []string {
 // and in System32, never in the working folder, the program's own or PATH.
 func load(path string) (uintptr, error) {
 	h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR|windows.LOAD_LIBRARY_SEARCH_SYSTEM32)
+	if err == windows.ERROR_BAD_EXE_FORMAT { // Windows says "%1 is not a valid Win32 application."
+		err = loadError("is no library for this processor (" + runtime.GOARCH + "), or is damaged")
+	}
 	return uintptr(h), err
 }
 

@@ -132,6 +132,11 @@ func TestPlantedLibrary(t *testing.T) {
 				t.Errorf("%q loads the library in the folder %s", args, filepath.Base(folder))
 			}
 		}
+		for _, word := range []string{"--gpus all", "container", "dmesg", "libnvidia-ml", "modprobe", "%1"} {
+			if strings.Contains(r.err, word) {
+				t.Errorf("%q speaks of %s: %s", args, word, r.err)
+			}
+		}
 		return r
 	}
 	const system, older = `C:\windows\system32\nvml.dll`, `C:\Program Files\NVIDIA Corporation\NVSMI\nvml.dll`
@@ -148,7 +153,7 @@ func TestPlantedLibrary(t *testing.T) {
 	}
 	put(t, broken, w.system32())
 	r = start("--once")
-	says(t, r, 1, "no NVIDIA driver library can be loaded", "--nvml PATH", "  tried "+system+": ", "  tried "+older+": not found")
+	says(t, r, 1, "no NVIDIA driver library can be loaded", "--nvml PATH", "  tried "+system+": is no library for this processor (amd64), or is damaged", "  tried "+older+": not found")
 	if strings.Contains(r.err, system+": not found") {
 		t.Errorf("it says of a file that is there: %s", r.err)
 	}

@@ -40,7 +40,7 @@ func (f *Found) judge() {
 	f.judgeVersions()
 	f.judgeNodes()
 	if f.unlooked {
-		f.add(warning, "unlooked", "the files of this machine were not read in time", "/proc, /sys or /dev hangs", "see what dmesg says")
+		f.add(warning, "unlooked", "the files of this machine were not read in time", "/proc, /sys or /dev hangs", askSystem)
 	}
 	for _, w := range f.warnings {
 		f.add(warning, w.Code, w.Text, "", "")
@@ -79,11 +79,7 @@ func (f *Found) add(level, code, text, cause, cure string) *Problem {
 	return &f.Problems[len(f.Problems)-1]
 }
 
-const (
-	askDriver = "see whether nvidia-smi answers, and what dmesg says of NVRM and Xid"
-	reload    = "reboot; or end what uses the GPUs, then unload and load the modules: modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia"
-	restart   = "restart the container; so that it does not happen again, give it its nodes by name (--device /dev/nvidiactl --device /dev/nvidia0 …) or through CDI"
-)
+const restart = "restart the container; so that it does not happen again, give it its nodes by name (--device /dev/nvidiactl --device /dev/nvidia0 …) or through CDI"
 
 // judgeFailure says why there is no GPU at all.
 func (f *Found) judgeFailure() {
@@ -302,7 +298,7 @@ func (f *Found) noGPU() (cause, cure string) {
 	if len(f.PCI) == 0 && f.System.Kernel != "" && !f.inContainer() {
 		return "the kernel sees no NVIDIA GPU on the PCI bus", "check that the GPU is plugged in and has power"
 	}
-	return "the driver could not start the GPU", "see what dmesg says of NVRM: an old GPU may need an older driver, a new one a newer one or the open kernel modules"
+	return "the driver could not start the GPU", notStarted
 }
 
 // advice is what is behind a finding of health, where that can be said, and what

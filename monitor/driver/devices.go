@@ -60,7 +60,7 @@ func (s *Source) Devices() ([]monitor.Device, error) {
 	if !sparing && x != nil { // otherwise nothing is asked that might wake one
 		var err error
 		if n, err = x.lib.DeviceCount(); err != nil {
-			return nil, &monitor.OpenError{What: "the GPUs cannot be counted: " + code(err).Error(), Code: name(code(err)), Hint: askDriver}
+			return nil, &monitor.OpenError{What: "the GPUs cannot be counted: " + code(err).Error(), Code: name(code(err)), Hint: monitor.HintDriver}
 		}
 	}
 	s.mu.Lock()
@@ -218,10 +218,10 @@ func (s *Source) trouble(x *session) error {
 		return nil
 	}
 	why := code(first)
-	e := &monitor.OpenError{What: "no GPU answers: " + why.Error(), Code: name(why), Hint: askDriver}
+	e := &monitor.OpenError{What: "no GPU answers: " + why.Error(), Code: name(why), Hint: monitor.HintDriver}
 	switch {
 	case isLost(first):
-		e.Hint = "reset it (nvidia-smi --gpu-reset) or reboot; dmesg says more"
+		e.Hint = monitor.HintLost
 	case unknown == n && host.Container(s.opts.Root):
 		return s.cutOff(e)
 	case why == nvml.ErrDriverNotLoaded:

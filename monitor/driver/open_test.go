@@ -42,11 +42,11 @@ func TestWhyItCannotBeOpened(t *testing.T) {
 	fake := fakenvml.New(t, "580", "")
 	root := fixture.Tree(t, map[string]string{"sys/module/nvidia/version": "575.51.03\n"})
 	for code, want := range map[int]monitor.OpenError{
-		9:     {Cause: monitor.CauseNoDriver, Code: "NVML_ERROR_DRIVER_NOT_LOADED", What: "kernel driver is not loaded", Hint: "modprobe"},
+		9:     {Cause: monitor.CauseNoDriver, Code: "NVML_ERROR_DRIVER_NOT_LOADED", What: "kernel driver is not loaded", Hint: monitor.HintNotLoaded},
 		18:    {Cause: monitor.CauseVersionMismatch, Code: "NVML_ERROR_LIB_RM_VERSION_MISMATCH", What: "kernel module is 575.51.03", Hint: "reboot"},
-		4:     {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_NO_PERMISSION", What: "may not be used", Hint: "/dev/nvidiactl"},
-		17:    {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_OPERATING_SYSTEM", What: "may not be used", Hint: "/dev/nvidiactl"},
-		28:    {Cause: monitor.CauseNoGPU, Code: "NVML_ERROR_GPU_NOT_FOUND", What: "no GPU", Hint: "lspci"},
+		4:     {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_NO_PERMISSION", What: "may not be used", Hint: monitor.HintNoPermission},
+		17:    {Cause: monitor.CauseNoPermission, Code: "NVML_ERROR_OPERATING_SYSTEM", What: "may not be used", Hint: monitor.HintNoPermission},
+		28:    {Cause: monitor.CauseNoGPU, Code: "NVML_ERROR_GPU_NOT_FOUND", What: "no GPU", Hint: monitor.HintNoGPU},
 		999:   {Cause: monitor.CauseOther, Code: "NVML_ERROR_UNKNOWN", What: "NVML (" + fake.Path() + ") cannot be initialised: unknown error", Hint: "nvidia-smi"},
 		12345: {Cause: monitor.CauseOther, What: "12345", Hint: "nvidia-smi"},
 	} {

@@ -95,7 +95,7 @@ func notLoaded() *monitor.OpenError {
 	return &monitor.OpenError{
 		Cause: monitor.CauseNoDriver,
 		What:  "the NVIDIA kernel driver is not loaded",
-		Hint:  "load it (modprobe nvidia), or reboot after installing it; dmesg says why it does not load",
+		Hint:  monitor.HintNotLoaded,
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *Source) tell(lib *nvml.Library, tried []nvml.Attempt) {
 func (s *Source) openError(err error) error {
 	var open *nvml.OpenError
 	if !errors.As(err, &open) {
-		return &monitor.OpenError{What: "NVML cannot be opened: " + oneLine(err.Error()), Hint: askDriver}
+		return &monitor.OpenError{What: "NVML cannot be opened: " + oneLine(err.Error()), Hint: monitor.HintDriver}
 	}
 	s.tell(nil, open.Attempts)
 	code := open.Return()
@@ -138,15 +138,15 @@ func (s *Source) openError(err error) error {
 		return s.mismatch(o)
 	case nvml.ErrNoPermission, nvml.ErrOperatingSystem:
 		o.Cause, o.What = monitor.CauseNoPermission, "the driver may not be used"
-		o.Hint = "see who may open /dev/nvidiactl and /dev/nvidia0, and whether a container or a cgroup forbids it"
+		o.Hint = monitor.HintNoPermission
 	case nvml.ErrGPUNotFound:
 		o.Cause, o.What = monitor.CauseNoGPU, "the driver has no GPU"
-		o.Hint = "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"
+		o.Hint = monitor.HintNoGPU
 	default:
 		if code == nvml.ErrUnknown && host.Container(s.opts.Root) {
 			return s.cutOff(o)
 		}
-		o.What, o.Hint = "NVML cannot be initialised: "+code.Error(), askDriver
+		o.What, o.Hint = "NVML cannot be initialised: "+code.Error(), monitor.HintDriver
 		if s.opts.Library != "" {
 			o.What = "NVML (" + oneLine(open.Attempts[0].Path) + ") cannot be initialised: " + code.Error()
 		} else {
@@ -162,7 +162,7 @@ func (s *Source) mismatch(o *monitor.OpenError) *monitor.OpenError {
 	if v, err := host.KernelModuleVersion(s.opts.Root); err == nil {
 		o.What += " (the kernel module is " + v + ")"
 	}
-	o.Hint = "reboot, or unload and load the nvidia kernel modules, so that the new driver is used"
+	o.Hint = monitor.HintMismatch
 	return o
 }
 
@@ -191,23 +191,20 @@ func (s *Source) noLibrary(open *nvml.OpenError, o *monitor.OpenError) *monitor.
 		default:
 			o.What = "no NVML library: " + tried(open)[0]
 		}
-		o.Hint = "give --nvml the path of the driver's libnvidia-ml.so.1 (nvml.dll on Windows), or leave it out to search"
+		o.Hint = "give --nvml the path of the driver's " + monitor.LibraryName + ", or leave it out to search"
 		return o
 	}
 	o.What = "no NVIDIA driver library found"
 	if there {
 		o.What = "no NVIDIA driver library can be loaded"
 	}
-	o.Hint = "is the NVIDIA driver installed? in a container: is it passed through (--gpus all)? --nvml PATH names a library elsewhere"
+	o.Hint = monitor.HintNoLibrary
 	if open.Hint != "" {
 		o.Hint = open.Hint
 	}
 	o.Tried = tried(open)
 	return o
 }
-
-// askDriver is the hint where nothing better is known.
-const askDriver = "see whether nvidia-smi works, and what dmesg says of the driver"
 
 // tried lists what was tried with its answers, a line each.
 func tried(open *nvml.OpenError) []string {

@@ -280,7 +280,7 @@ var processTold = []schemaKey{
 	{"container", "container that it runs in; null without a reason: none", "", "/proc/PID/cgroup", open, ref("container")},
 	{"job", "batch job that it belongs to; null without a reason: none", "", "/proc/PID/cgroup", open, ref("job")},
 	{"unit", "systemd service that it belongs to; null without a reason: none", "", "/proc/PID/cgroup", open, someText},
-	{"namespace", "whether the PID is one of this PID namespace: then the process can be looked up here", "", "", notNull, oneOf("same", "outside", "unknown")},
+	{"namespace", "whether the PID is one of this PID namespace: then the process can be looked up here; outside of it on WSL are those of Windows and of other distributions", "", "", notNull, oneOf("same", "outside", "unknown")},
 }
 
 var fanTold = []schemaKey{

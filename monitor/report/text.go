@@ -558,14 +558,14 @@ func (t *text) sum() ansi.Row {
 
 // command returns what a process is called: its command line, or its name
 // where that is unknown.
-func command(p *monitor.Process) string {
+func (t *text) command(p *monitor.Process) string {
 	switch {
 	case p.Command.Known() && p.Command.Value != "":
 		return monitor.MaskSecrets(p.Command.Value)
 	case p.Name.Known() && p.Name.Value != "":
 		return p.Name.Value
 	case p.Namespace == monitor.NamespaceOutside:
-		return "(outside this container)"
+		return t.s.Platform.Outside()
 	}
 	return "?"
 }
@@ -681,7 +681,7 @@ func (t *text) process(at *monitor.Placed) ansi.Row {
 		t.percent(share(p.GPUMemoryBytes, at.GPU.Readings[monitor.MemoryTotalBytes])),
 		cpu,
 		ansi.CellOf(ran, t.Plain),
-		ansi.CellOf(command(p), t.Plain),
+		ansi.CellOf(t.command(p), t.Plain),
 	}}
 }
 

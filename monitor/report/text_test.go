@@ -205,6 +205,10 @@ func TestTextUnknownIsADash(t *testing.T) {
 	if got := strings.Join(strings.Fields(lines[5]), " "); got != "0 31877 ? - - - - - - (outside this container)" {
 		t.Errorf("process row %q", got)
 	}
+	s.Platform.Kind = "wsl"
+	if text := AppendText(nil, s, with(func(o *TextOptions) { o.Width = 100 })); !bytes.Contains(text, []byte(" (outside WSL)\n")) {
+		t.Errorf("on WSL it says\n%s", text)
+	}
 }
 
 func TestTextMasksSecrets(t *testing.T) {

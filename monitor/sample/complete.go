@@ -35,7 +35,7 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 			return &monitor.OpenError{
 				Cause: monitor.CauseTimeout,
 				What:  fmt.Sprintf("the driver did not answer within %s", time.Since(begin).Round(100*time.Millisecond)),
-				Hint:  "it may hang: see whether nvidia-smi answers, and the kernel log (dmesg)",
+				Hint:  monitor.HintHangs,
 			}
 		}
 	}

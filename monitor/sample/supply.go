@@ -101,7 +101,7 @@ func (s *Sampler) take(l look) *monitor.OpenError {
 	if l.err == nil && len(l.devices) == 0 {
 		p.source.Close()
 		p.open = false
-		l.err = &monitor.OpenError{Cause: monitor.CauseNoGPU, What: "the driver has no GPU", Hint: "check that the GPU is plugged in and bound to the nvidia driver (lspci -k)"}
+		l.err = &monitor.OpenError{Cause: monitor.CauseNoGPU, What: "the driver has no GPU", Hint: monitor.HintNoGPU}
 	}
 	if l.err != nil {
 		return s.failed(p, l, now)

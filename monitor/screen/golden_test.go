@@ -267,6 +267,15 @@ var states = []state{
 		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside, GPUMemoryBytes: monitor.Failed(monitor.NotSupported, monitor.NewCallError("nvmlDeviceGetComputeRunningProcesses_v3", "", 0))}}
 		v.Details, v.Process = OfProcess, ProcessID{PID: 31877, Start: -1, GPU: monitor.Key(&snap.GPUs[0])}
 	}},
+	{"process-details-wsl", 1, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Platform.Kind = "wsl"
+		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside}}
+		v.Details, v.Process = OfProcess, ProcessID{PID: 31877, Start: -1, GPU: monitor.Key(&snap.GPUs[0])}
+	}},
+	{"process-wsl", 1, 80, 14, false, func(m *machine, snap *monitor.Snapshot, v *View) {
+		snap.Platform.Kind = "wsl"
+		snap.GPUs[0].Processes = []monitor.Process{{PID: 31877, Types: monitor.Compute, GPUInstanceID: monitor.None, Namespace: monitor.NamespaceOutside}}
+	}},
 	{"process-details-gone", 2, 80, 24, false, func(m *machine, snap *monitor.Snapshot, v *View) {
 		v.Details, v.Process = OfProcess, ProcessID{PID: 99, Start: 5}
 	}},

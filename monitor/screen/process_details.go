@@ -113,7 +113,11 @@ func (s *Screen) writeProcess(b *panel, p *monitor.Process) {
 	case monitor.NamespaceSame:
 		l.text(plain, "this one")
 	case monitor.NamespaceOutside:
-		l.text(plain, "another one: what it is cannot be said from here")
+		text := "another one: what it is cannot be said from here"
+		if s.snap.Platform.Kind == "wsl" {
+			text = "another one: of Windows, or of another distribution"
+		}
+		l.text(plain, text)
 	default:
 		l.text(plain, "unknown")
 	}

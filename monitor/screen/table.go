@@ -499,7 +499,7 @@ func (s *Screen) direction() string {
 func (s *Screen) command(r *procRow) (text string, named bool) {
 	switch q := r.Process; {
 	case q.Namespace == monitor.NamespaceOutside && !q.Command.Known():
-		return "(outside this container)", false
+		return s.snap.Platform.Outside(), false
 	case q.Command.Known():
 		return q.Command.Value, true
 	case q.Name.Known():
