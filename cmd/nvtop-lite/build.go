@@ -3,6 +3,7 @@ package main
 import (
 	"runtime"
 
+	"nvtop-lite/internal/twomode"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
 	"nvtop-lite/monitor/demo"
@@ -16,7 +17,7 @@ import (
 
 // buildApart wires the rooms of the driver process.
 func buildApart(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, error) {
-	return wire(setup, warnings, process.Names{Libc: true, Fell: setup.Fell})
+	return wire(setup, warnings, process.Names{Libc: !twomode.Static(), Fell: setup.Fell})
 }
 
 // build wires the same rooms in the program itself, where no module of the name
@@ -35,7 +36,10 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 		machine := demo.New(demo.Options{})
 		cfg.Label, cfg.Host, cfg.Sources = "demo", machine.Host(), []monitor.Source{machine}
 	} else {
-		opts := driver.Options{Library: setup.NVML, Root: setup.Root, Wake: setup.Wake, Renew: runtime.GOOS == "windows"}
+		opts := driver.Options{
+			Library: setup.NVML, Root: setup.Root, Wake: setup.Wake,
+			Renew: runtime.GOOS == "windows", Unloadable: setup.Unloadable,
+		}
 		var source monitor.Source
 		if !setup.Notes {
 			source = driver.New(opts)

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"monitor/wddm":   {"monitor", "monitor/host", sys},
 
 	"monitor/sample": {"monitor", "monitor/host", "monitor/process"},
-	"monitor/apart":  {"monitor", "monitor/sample", "internal/json", sys},
+	"monitor/apart":  {"monitor", "internal/twomode", "monitor/sample", "internal/json", sys},
 
 	"monitor/screen":  {"monitor", "internal/ansi"},
 	"monitor/report":  {"monitor", "internal/ansi", "internal/json"},
@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/fixture":        {sys},
 	"internal/kept":           {},
 	"internal/rules":          {},
+	"internal/twomode":        {sys},
 
 	"cmd/nvtop-lite": {"*", "!nvml", "!nvml/gen", sys},
 }

@@ -13,6 +13,9 @@ import (
 	"nvtop-lite/monitor/sample"
 )
 
+// name is what a driver process is called in lists of processes.
+const name = "nvtop-lite"
+
 // Argument is the command by which the program is started as the driver
 // process.
 const Argument = "__driver"
@@ -29,6 +32,10 @@ type Setup struct {
 	Request  monitor.Request // the first one
 	Fell     bool            // the driver process before this one ended by itself
 	Idle     bool            // read nothing: the process is there to put the terminal right alone
+
+	// Unloadable is why the process that reads this can load no library; nil where
+	// it can.
+	Unloadable *monitor.OpenError
 
 	// Notes asks for an account of every call into the driver's library. Note is
 	// what passes it on; Build finds it set.

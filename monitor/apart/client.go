@@ -44,6 +44,8 @@ type Client struct {
 	stop   chan struct{}
 	once   sync.Once
 
+	unloadable *monitor.OpenError // why no loader is used any more; nil where one may be
+
 	mu      sync.Mutex
 	to      *messageWriter // nil while there is no driver process
 	child   *os.Process    // the newest driver process, nil before the first
@@ -129,6 +131,7 @@ type fall struct {
 	why     string // in words
 	scarce  bool   // for want of a process or a thread
 	hello   bool   // it got as far as its first word
+	loaded  bool   // it was started through the host's loader
 	spoke   bool   // it sent a snapshot
 	done    bool   // it was done
 	lived   time.Duration
@@ -178,6 +181,9 @@ func (c *Client) keep() {
 		case f.nostart != nil && !f.scarce:
 			c.runInside(setup, f.nostart.Error(), deliver)
 			return
+		case f.loaded && !f.hello && !f.scarce:
+			c.unloadable = notThrough(f.why)
+			continue
 		}
 		setup.Fell = setup.Fell || f.nostart == nil
 		if f.spoke {
@@ -252,16 +258,13 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 		outW.Close()
 		return fall{nostart: err}
 	}
-	program, attr := programFile(), &os.ProcAttr{Files: []*os.File{inR, outW, errW}}
+	attr := &os.ProcAttr{Files: []*os.File{inR, outW, errW}}
 	place(attr, setup)
 	if c.opts.Crash != nil {
 		passCrash(attr, c.opts.Crash)
 	}
-	if c.opts.Start != nil {
-		c.opts.Start(&program, attr)
-	}
 	begin := time.Now()
-	child, err := os.StartProcess(program, []string{"nvtop-lite", Argument}, attr)
+	child, loaded, err := c.startChild(&setup, attr)
 	inR.Close()
 	outW.Close()
 	errW.Close()
@@ -287,6 +290,7 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	over := make(chan struct{})
 	go c.watch(child, outR, over)
 	f, err := c.hear(outR, deliver)
+	f.loaded = loaded
 	close(over)
 	c.mu.Lock()
 	if c.stopped() {

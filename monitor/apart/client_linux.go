@@ -2,11 +2,42 @@ package apart
 
 import (
 	"os"
+	"path/filepath"
 	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-// programFile is this program, whatever became of the file it was started from.
-func programFile() string { return "/proc/self/exe" }
+// thisProgram is this program, whatever became of the file it was started from.
+const thisProgram = "/proc/self/exe"
+
+// programFile is thisProgram, or without /proc what it was started as.
+func programFile() string {
+	if _, err := os.Stat(thisProgram); err != nil && startedAs != "" {
+		return startedAs
+	}
+	return thisProgram
+}
+
+// atExecFn is the kernel's AT_EXECFN.
+const atExecFn = 31
+
+// startedAs is the file that this program was started from, "" where the kernel
+// does not tell.
+var startedAs = func() string {
+	values, _ := unix.Auxv()
+	for _, v := range values {
+		if v[0] == atExecFn && v[1] != 0 {
+			name := unix.BytePtrToString(*(**byte)(unsafe.Pointer(&v[1])))
+			path, err := filepath.Abs(name) // before anybody changes the folder
+			if err == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}()
 
 // place lets a driver process that was stopped see the end of its pipe
 // when this program is killed.

@@ -16,3 +16,9 @@ func programFile() string {
 func place(*os.ProcAttr, Setup) {}
 
 func bind(*os.Process, Setup) {}
+
+// startLoaded is for Linux: twomode.Static is false here.
+func startLoaded(*os.ProcAttr) (*os.Process, error) { panic("no file of two modes") }
+
+// arrive does nothing: no loader stands between the system and this program.
+func arrive() {}

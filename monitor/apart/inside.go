@@ -16,6 +16,7 @@ func (c *Client) runInside(setup Setup, why string, deliver func(Event) bool) {
 	requests := make(chan monitor.Request, 1)
 	c.mu.Lock()
 	setup.Request = c.request
+	setup.Unloadable = c.unloadableHere(why)
 	c.inside = requests
 	c.mu.Unlock()
 	go func() {

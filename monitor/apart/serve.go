@@ -23,6 +23,7 @@ const aliveEvery = 1250 * time.Millisecond
 // on its standard error.
 func Serve(build Build, restore func(modes, trace []byte)) int {
 	runtime.GOMAXPROCS(2)
+	arrive()
 	ignoreSignals()
 	in, out, err := takePipes()
 	if err != nil {

@@ -85,6 +85,9 @@ func (x *session) isOver() bool {
 // Open loads and initialises the library, anew where that was done before. Where
 // every GPU sleeps it leaves NVML alone until one wakes.
 func (s *Source) Open() error {
+	if s.opts.Unloadable != nil {
+		return s.opts.Unloadable
+	}
 	s.mu.Lock()
 	s.closed = false
 	for s.opening {

@@ -27,6 +27,8 @@ type Options struct {
 	// restart of the GPU can crash the process (LibreHardwareMonitor issues 2523,
 	// 2249, 1325 and 2378).
 	Renew bool
+	// Unloadable is why this process can load no library; nil where it can.
+	Unloadable *monitor.OpenError
 }
 
 // Source is the monitor.Source of NVML.

@@ -1,0 +1,53 @@
+package apart
+
+import (
+	"errors"
+	"os"
+
+	"nvtop-lite/internal/twomode"
+	"nvtop-lite/monitor"
+)
+
+// startChild starts the driver process, through the host's loader where this
+// program runs without one and it has something to load. It says in setup why a
+// process that runs without one too will load nothing.
+func (c *Client) startChild(setup *Setup, attr *os.ProcAttr) (child *os.Process, loaded bool, err error) {
+	if twomode.Static() && !setup.Demo && !setup.Idle && c.unloadable == nil {
+		child, err := startLoaded(attr)
+		if !errors.As(err, &c.unloadable) {
+			return child, true, err
+		}
+	}
+	setup.Unloadable = c.unloadable
+	program := programFile()
+	if c.opts.Start != nil {
+		c.opts.Start(&program, attr)
+	}
+	child, err = os.StartProcess(program, []string{name, Argument}, attr)
+	return child, false, err
+}
+
+// unloadableHere is why this process can load no library, nil where it can. No
+// driver process could be started, and why.
+func (c *Client) unloadableHere(why string) *monitor.OpenError {
+	if twomode.Static() && c.unloadable == nil {
+		return &monitor.OpenError{
+			Cause: monitor.CauseNoLibrary,
+			What:  "without a driver process (" + why + ") the driver's library cannot be loaded",
+			Hint:  plainFile,
+		}
+	}
+	return c.unloadable
+}
+
+// plainFile is what to do where the host's loader is there and does not serve.
+const plainFile = "use the plain file of the same release, nvtop-lite-linux-ARCH-glibc, which the system itself starts through its loader"
+
+// notThrough says that a loader did not get as far as this program.
+func notThrough(why string) *monitor.OpenError {
+	return &monitor.OpenError{
+		Cause: monitor.CauseNoLibrary,
+		What:  "the system's loader does not load nvtop-lite: " + why,
+		Hint:  plainFile,
+	}
+}

@@ -1,0 +1,78 @@
+package apart
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"nvtop-lite/internal/twomode"
+	"nvtop-lite/monitor"
+)
+
+// startLoaded starts a program that runs without a loader through that of the
+// host, so that the driver process can load a library. Where the host has none,
+// or it may not be started, it says so.
+func startLoaded(attr *os.ProcAttr) (*os.Process, error) {
+	with := *attr
+	file := programFile()
+	if own, err := os.Open(thisProgram); err == nil {
+		defer own.Close()
+		file = fdFolder + strconv.Itoa(len(attr.Files))
+		with.Files = append(attr.Files[:len(attr.Files):len(attr.Files)], own)
+	}
+	loader, argv, err := twomode.Command(file, name, Argument)
+	if err != nil {
+		return nil, noLoader()
+	}
+	child, err := os.StartProcess(loader, argv, &with)
+	if err != nil && !isScarce(err) {
+		return nil, refused(loader, err)
+	}
+	return child, err
+}
+
+// fdFolder is where a process finds its open files.
+const fdFolder = "/proc/self/fd/"
+
+// arrive puts in order what starting through a loader has left: the open file of
+// this program, and the loader's name.
+func arrive() {
+	fd, found := strings.CutPrefix(os.Args[0], fdFolder)
+	if n, err := strconv.Atoi(fd); found && err == nil {
+		_ = unix.Close(n)
+		_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
+	}
+}
+
+// isScarce reports whether there was no room for one more process, which may pass.
+func isScarce(err error) bool {
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
+}
+
+// noLoader says what the host lacks.
+func noLoader() *monitor.OpenError {
+	e := &monitor.OpenError{
+		Cause: monitor.CauseNoLibrary,
+		What:  "this system has no glibc, which the driver's library needs",
+		Hint:  "run nvtop-lite on the host, or in an image that has glibc; --demo, replay, summary, diff and doctor work here too",
+	}
+	if twomode.Musl() {
+		e.What = "this system has the C library musl, and the driver's library needs glibc"
+		e.Hint = "on Alpine: apk add gcompat; or run nvtop-lite on the host, or in an image that has glibc"
+	}
+	return e
+}
+
+// refused says that the loader may not be started, as where rules forbid to start
+// programs through it.
+func refused(loader string, err error) *monitor.OpenError {
+	e := &monitor.OpenError{Cause: monitor.CauseNoLibrary, What: loader + " cannot be started: " + err.Error(), Hint: plainFile}
+	if errors.Is(err, os.ErrPermission) {
+		e.What = "starting a program through " + loader + " is forbidden here (fapolicyd, or another guard): " + err.Error()
+	}
+	return e
+}

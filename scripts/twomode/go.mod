@@ -1,0 +1,3 @@
+module nvtop-lite/scripts/twomode
+
+go 1.25.0
