@@ -52,6 +52,10 @@ packages() {
 		readelf binutils
 		aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 		qemu-aarch64 qemu-user
+		qemu-aarch64-static qemu-user-static
+		musl-gcc musl-tools
+		chroot coreutils
+		unshare util-linux
 		x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
 		wine wine wine64
 		wineserver wine wine64

@@ -22,7 +22,7 @@ import (
 )
 
 // root is the module's folder, as seen from here.
-const root = "../.."
+var root = "../.."
 
 // loaders are where glibc's lies. The linker would take the one of the machine
 // that builds.
