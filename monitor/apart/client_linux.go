@@ -3,6 +3,7 @@ package apart
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -11,6 +12,18 @@ import (
 
 // thisProgram is this program, whatever became of the file it was started from.
 const thisProgram = "/proc/self/exe"
+
+// again is how this program is started again. Where somebody started it through a
+// loader by hand, that is thisProgram, and the words before the program's own are
+// needed too.
+func again() (program string, argv []string) {
+	text, _ := os.ReadFile("/proc/self/cmdline")
+	words := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+	if before := len(words) - len(os.Args); before > 0 {
+		return thisProgram, append([]string{name}, words[1:before+1]...)
+	}
+	return programFile(), []string{name}
+}
 
 // programFile is thisProgram, or without /proc what it was started as.
 func programFile() string {

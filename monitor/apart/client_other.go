@@ -4,13 +4,13 @@ package apart
 
 import "os"
 
-// programFile is this program.
-func programFile() string {
-	path, err := os.Executable()
+// again is how this program is started again.
+func again() (program string, argv []string) {
+	program, err := os.Executable()
 	if err != nil {
-		return os.Args[0]
+		program = os.Args[0]
 	}
-	return path
+	return program, []string{name}
 }
 
 func place(*os.ProcAttr, Setup) {}

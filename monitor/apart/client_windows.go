@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// programFile is this program.
-func programFile() string {
-	path, err := os.Executable()
+// again is how this program is started again.
+func again() (program string, argv []string) {
+	program, err := os.Executable()
 	if err != nil {
-		return os.Args[0]
+		program = os.Args[0]
 	}
-	return path
+	return program, []string{name}
 }
 
 // place says where the driver process lives. That of a live screen shares the

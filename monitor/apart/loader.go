@@ -19,11 +19,11 @@ func (c *Client) startChild(setup *Setup, attr *os.ProcAttr) (child *os.Process,
 		}
 	}
 	setup.Unloadable = c.unloadable
-	program := programFile()
+	program, argv := again()
 	if c.opts.Start != nil {
 		c.opts.Start(&program, attr)
 	}
-	child, err = os.StartProcess(program, []string{name, Argument}, attr)
+	child, err = os.StartProcess(program, append(argv, Argument), attr)
 	return child, false, err
 }
 

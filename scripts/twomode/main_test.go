@@ -28,6 +28,7 @@ func TestWithGlibc(t *testing.T) {
 	reads(t, tr.run(run{}, once...))
 	t.Run("no /proc", func(t *testing.T) { reads(t, tr.run(run{noProc: true}, once...)) })
 	t.Run("all at once", func(t *testing.T) { reads(t, tr.run(run{env: []string{"LD_BIND_NOW=1"}}, once...)) })
+	t.Run("by hand", func(t *testing.T) { reads(t, tr.run(run{}, append([]string{loaders["amd64"]}, once...)...)) })
 	t.Run("no library", func(t *testing.T) {
 		says(t, tr.run(run{}, "/nvtop-lite", "--once"), 1, "no NVIDIA driver library found", "libnvidia-ml.so.1")
 	})
@@ -97,6 +98,7 @@ func TestEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			says(t, tr.run(r, "/nvtop-lite", "--once"), 1, "has no glibc")
 			says(t, tr.run(r, "/nvtop-lite", "doctor"), 1, "has no glibc")
+			says(t, tr.onTerminal(r, "/nvtop-lite"), 1, "has no glibc", "in an image that has glibc")
 		})
 	}
 	works(t, tr)

@@ -200,7 +200,12 @@ func (tr tree) command(r run, args ...string) *exec.Cmd {
 // run runs a command in the tree to its end.
 func (tr tree) run(r run, args ...string) result {
 	tr.t.Helper()
-	cmd := tr.command(r, args...)
+	return tr.end(tr.command(r, args...))
+}
+
+// end runs a command to its end.
+func (tr tree) end(cmd *exec.Cmd) result {
+	tr.t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
@@ -209,13 +214,26 @@ func (tr tree) run(r run, args ...string) result {
 	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()
 	if !late.Stop() {
-		tr.t.Fatalf("%q did not end; it said %s%s", args, out.String(), errs.String())
+		tr.t.Fatalf("%q did not end; it said %s%s", cmd.Args, out.String(), errs.String())
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		tr.t.Fatal(err)
 	}
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// onTerminal runs a command in the tree on a terminal.
+func (tr tree) onTerminal(r run, args ...string) result {
+	tr.t.Helper()
+	r.env = append(r.env, "TERM=xterm")
+	inside := tr.command(r, args...)
+	for i, word := range inside.Args {
+		inside.Args[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	cmd := exec.Command(tool(tr.t, "script", "bsdutils"), "-qec", "exec "+strings.Join(inside.Args, " "), "/dev/null")
+	cmd.Env = inside.Env
+	return tr.end(cmd)
 }
 
 // says checks how a run ended.
@@ -236,5 +254,5 @@ func says(t *testing.T, r result, code int, want ...string) {
 // reads checks that the driver of oneGPU was read.
 func reads(t *testing.T, r result) {
 	t.Helper()
-	says(t, r, 0, `"utilization_percent":44`, `"temperature_c":45`)
+	says(t, r, 0, `"utilization_percent":44`, `"temperature_c":45`, `"warnings":[]`) // one would say that there is no driver process
 }
