@@ -136,7 +136,7 @@ static nvmlReturn_t wait_event(struct call *c, nvmlEventSet_t set, unsigned time
 			return NVML_ERROR_TIMEOUT;
 		}
 		call_unlock(c);
-		os_sleep_ms(5);
+		os_sleep_ms(20);
 		call_lock(c);
 		scenario_refresh(0);
 		s = known(set);
