@@ -100,14 +100,17 @@ static int was_seen(struct event_set *s, uint64_t id)
 	return 0;
 }
 
-/* due answers the next event of a set, or NULL. */
-static struct event *due(struct event_set *s)
+/* due answers the next event of a set, or NULL, and then lowers *until to when the
+   next one is due that is known of. */
+static struct event *due(struct event_set *s, int64_t *until)
 {
 	int64_t clock = os_now_us();
 	for (unsigned i = 0; i < now->events_len; i++) {
 		struct event *e = &now->events[i];
 		if (e->gpu >= now->gpus || !(s->mask[e->gpu] & e->type) || was_seen(s, e->id)) continue;
-		if (clock - s->created_us >= (int64_t)e->at_ms * 1000) return e;
+		int64_t at = s->created_us + (int64_t)e->at_ms * 1000;
+		if (clock >= at) return e;
+		if (at < *until) *until = at;
 	}
 	return NULL;
 }
@@ -124,7 +127,9 @@ static nvmlReturn_t wait_event(struct call *c, nvmlEventSet_t set, unsigned time
 	}
 	s->waiting++;
 	for (;;) {
-		struct event *e = due(s);
+		int64_t clock = os_now_us(), until = clock + 100000; /* others come with a new scenario */
+		if (end < until) until = end;
+		struct event *e = due(s, &until);
 		if (e) {
 			*out = *e;
 			if (s->seen_len < MAX_SEEN) s->seen[s->seen_len++] = e->id;
@@ -136,7 +141,7 @@ static nvmlReturn_t wait_event(struct call *c, nvmlEventSet_t set, unsigned time
 			return NVML_ERROR_TIMEOUT;
 		}
 		call_unlock(c);
-		os_sleep_ms(20);
+		os_sleep_ms((unsigned)((until - clock) / 1000) + 1);
 		call_lock(c);
 		scenario_refresh(0);
 		s = known(set);
