@@ -849,19 +849,32 @@ gpu 2 process graphics 700 1073741824
 // foreign is a library for another system, with the scenario beside it.
 func foreign(t testing.TB, goos, goarch, scenario string) string {
 	t.Helper()
-	cmd := exec.Command("go", "run", "./internal/fakenvml/build", "-os", goos, "-arch", goarch, "-generation", "580", "-out", t.TempDir())
-	cmd.Dir = filepath.Join("..", "..")
-	out, err := cmd.Output()
-	if err != nil {
+	once, _ := libraries.LoadOrStore(goos+"/"+goarch, sync.OnceValues(func() (string, error) {
+		cmd := exec.Command("go", "run", "./internal/fakenvml/build", "-os", goos, "-arch", goarch, "-generation", "580", "-out", filepath.Join(buildDir, "fake-"+goos+"-"+goarch))
+		cmd.Dir = filepath.Join("..", "..")
+		out, err := cmd.Output()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			out = exit.Stderr
+			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
 		}
-		t.Fatalf("%v\n%s", err, out)
+		return strings.TrimSpace(string(out)), err
+	}))
+	library, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
 	}
-	path := strings.TrimSpace(string(out))
+	text, err := os.ReadFile(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), filepath.Base(library))
+	if err := os.WriteFile(path, text, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "scenario.txt"), []byte(scenario), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
+
+var libraries sync.Map // "windows/amd64" → func() (string, error)

@@ -115,7 +115,7 @@ func run(args []string, getenv func(string) string) (code int) {
 		return instead(o, "TERM is "+nameOf(getenv("TERM"))+", so this is one snapshot", "for the live screen set TERM to what the terminal is, such as xterm-256color")
 	}
 	vt, restore := ansi.EnableVT(os.Stdout)
-	defer restore()
+	restore() // what is put back when the program is killed must be what was there
 	if runtime.GOOS == "windows" && !vt {
 		return instead(o, "this console takes no escape sequences, so this is one snapshot", "for the live screen use Windows Terminal")
 	}

@@ -47,7 +47,7 @@ const replayHistory = 300
 func replay(o *options, getenv func(string) string) int {
 	path := o.operands[0]
 	vt, restore := ansi.EnableVT(os.Stdout)
-	defer restore()
+	restore() // as in run
 	windows := runtime.GOOS == "windows"
 	switch {
 	case path == "-":

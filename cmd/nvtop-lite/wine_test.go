@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"nvtop-lite/internal/fakenvml"
 )
@@ -237,102 +236,38 @@ func TestWindowsSaysTheSame(t *testing.T) {
 	says(t, w.run(t, "--json", "--nvml", `C:\no\nvml.dll`), 1, `no NVML library at C:\no\nvml.dll`, "give --nvml the path")
 }
 
-// modes is the source of a program that runs another one in its console, and
-// writes down the console's modes before and after that, and its exit code.
-const modes = `#include <windows.h>
-#include <stdio.h>
-static BOOL WINAPI stay(DWORD event) { return event == CTRL_C_EVENT; }
-static void tell(FILE *f)
-{
-	HANDLE in = CreateFileA("CONIN$", GENERIC_READ | GENERIC_WRITE, 3, NULL, OPEN_EXISTING, 0, NULL);
-	HANDLE out = CreateFileA("CONOUT$", GENERIC_READ | GENERIC_WRITE, 3, NULL, OPEN_EXISTING, 0, NULL);
-	DWORD i = 0, o = 0;
-	if (!GetConsoleMode(in, &i) || !GetConsoleMode(out, &o)) fprintf(f, "no console ");
-	fprintf(f, "%#lx %#lx\n", i, o);
-	CloseHandle(in);
-	CloseHandle(out);
-}
-int main(int argc, char **argv)
-{
-	STARTUPINFOA s = {sizeof s};
-	PROCESS_INFORMATION p;
-	DWORD code = 0;
-	FILE *f = fopen(argv[1], "w");
-	SetConsoleCtrlHandler(stay, TRUE);
-	tell(f);
-	if (!CreateProcessA(NULL, argv[2], NULL, NULL, TRUE, 0, NULL, NULL, &s, &p)) return 1;
-	WaitForSingleObject(p.hProcess, INFINITE);
-	GetExitCodeProcess(p.hProcess, &code);
-	tell(f);
-	fprintf(f, "%lu\n", code);
-	return fclose(f);
-}
-`
-
-// TestConsoleIsLeftAsItWas: whatever is shown on it, and however that ends.
-func TestConsoleIsLeftAsItWas(t *testing.T) {
+// TestAStreamGoesOnAfterFaults: a library that faults costs time, and no snapshots.
+func TestAStreamGoesOnAfterFaults(t *testing.T) {
 	w := wine(t)
-	script := tool(t, "script", "bsdutils")
-	dir := t.TempDir()
-	source, helper := filepath.Join(dir, "modes.c"), filepath.Join(dir, "modes.exe")
-	if err := os.WriteFile(source, []byte(modes), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if r := run(t, nil, "x86_64-w64-mingw32-gcc", "-O1", "-o", helper, source); r.code != 0 {
-		t.Fatal(r.err)
-	}
-	good := "Z:" + foreign(t, "windows", "amd64", stillScenario(1))
-	faulty := "Z:" + foreign(t, "windows", "amd64", stillScenario(1)+"fault nvmlDeviceGetPowerUsage segv\n")
-	for name, c := range map[string]struct{ args, shows, key string }{
-		"text":           {"--once --nvml " + good, "H100", ""},
-		"doctor":         {"doctor --nvml " + good, "NVML_SUCCESS", ""},
-		"q":              {"--nvml " + good, "H100", "q"},
-		"Ctrl+C":         {"--nvml " + good, "H100", "\x03"},
-		"q after faults": {"--nvml " + faulty, "driver process ended", "q"},
+	// In each process that loads it.
+	scenario := stillScenario(1) + "fault nvmlDeviceGetPowerUsage calls 4 segv\n"
+	fake := fakenvml.New(t, "580", scenario)
+	library := "Z:" + foreign(t, "windows", "amd64", scenario)
+	file := filepath.Join(t.TempDir(), "r.ndjson")
+	args := []string{"-i", "0.1", "-n", "4", "--nvml"}
+	for what, lines := range map[string]func() []object{
+		"record on Linux": func() []object {
+			says(t, run(t, nil, append(append([]string{program(t, "linux", "amd64"), "record"}, args...), fake.Path(), file)...), 0, "")
+			return linesOf(t, file)
+		},
+		"a stream on Windows": func() (list []object) {
+			r := w.run(t, append(args, library, "--json")...)
+			says(t, r, 0, "")
+			for line := range strings.Lines(r.out) {
+				list = append(list, parse(t, line))
+			}
+			return list
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			told, screen := filepath.Join(dir, name), filepath.Join(dir, name+".screen")
-			// Of Ctrl+C the terminal makes a signal, which must not end a shell.
-			command := fmt.Sprintf("exec wine '%s' 'Z:%s' 'Z:%s %s'", helper, told, program(t, "windows", "amd64"), c.args)
-			cmd := exec.Command(script, "-qefc", command, screen)
-			cmd.Env = append(environment(), w.env...)
-			keys, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
+		got := lines()
+		if len(got) != 4 {
+			t.Errorf("%s: %d snapshots, want 4", what, len(got))
+		}
+		for i, line := range got {
+			g := line.objects("gpus")[0]
+			if g.text("state") != "ok" || fmt.Sprint(g["power_mw"]) != "280000" {
+				t.Errorf("%s, snapshot %d: state %v, power %v", what, i, g["state"], g["power_mw"])
 			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- cmd.Wait() }()
-			late := time.After(patience)
-			for typed := false; ; {
-				select {
-				case err := <-ended:
-					if err != nil {
-						t.Fatal(err)
-					}
-				case <-late:
-					_ = cmd.Process.Kill()
-					text, _ := os.ReadFile(screen)
-					t.Fatalf("it did not end; on the screen is %q", text)
-				case <-time.After(50 * time.Millisecond):
-					if text, _ := os.ReadFile(screen); !typed && c.key != "" && strings.Contains(string(text), c.shows) {
-						typed = true
-						_, _ = keys.Write([]byte(c.key))
-					}
-					continue
-				}
-				break
-			}
-			if text, _ := os.ReadFile(screen); !strings.Contains(string(text), c.shows) {
-				t.Errorf("on the screen is %q, want %q in it", text, c.shows)
-			}
-			text, _ := os.ReadFile(told)
-			lines := strings.Split(strings.ReplaceAll(string(text), "\r", ""), "\n")
-			if len(lines) < 3 || lines[0] != lines[1] || strings.Contains(lines[0], "no console") || lines[2] != "0" {
-				t.Errorf("modes before and after, and exit code: %q", lines)
-			}
-		})
+		}
 	}
 }

@@ -2,7 +2,8 @@ package live
 
 import "os"
 
-// crash does nothing here: the driver process cannot restore the console.
+// crash does nothing here: what a crash prints goes to the console, and away with
+// the screen when the driver process restores that.
 type crash struct{}
 
 func newCrash() *crash            { return &crash{} }
