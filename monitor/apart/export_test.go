@@ -1,5 +1,7 @@
 package apart
 
+import "os"
+
 // DropPipe makes the driver process see the end of its input, as it does when
 // the program that draws is killed.
 func DropPipe(c *Client) {
@@ -19,4 +21,10 @@ func ChildPID(c *Client) int {
 		return 0
 	}
 	return c.child.Pid
+}
+
+// RunOne runs one driver process to its end.
+func RunOne(setup Setup, build Build, start func(*string, *os.ProcAttr)) {
+	c := &Client{opts: Options{Setup: setup, Build: build, Start: start}, stop: make(chan struct{})}
+	c.runOne(setup, func(Event) bool { return true })
 }
