@@ -96,8 +96,25 @@ func (c *terminal) written() string {
 	for i := range units {
 		units[i] = uint16(b[2*i]) | uint16(b[2*i+1])<<8
 	}
-	return string(utf16.Decode(units))
+	// What was written before console.c looked on has moved to new rows.
+	var text strings.Builder
+	left := 0
+	for _, r := range utf16.Decode(units) {
+		if r == unwritten {
+			left++
+			continue
+		}
+		for ; left > 0; left -= columns {
+			text.WriteString("\r\n")
+		}
+		left = 0
+		text.WriteRune(r)
+	}
+	return text.String()
 }
+
+// unwritten is where nobody has written on Wine's console.
+const unwritten = 0xE000
 
 // until waits for something to become true.
 func (c *terminal) until(what string, ok func() bool) {
@@ -260,6 +277,7 @@ func values(t *testing.T, written string) string {
 	t.Helper()
 	lines := picture(t, written)
 	_, driver, _ := strings.Cut(lines[0], "driver ")
+	driver, _, _ = strings.Cut(driver, "   ") // the interval follows
 	all := []string{"driver " + driver}
 	for _, line := range lines[1:] {
 		if strings.Contains(line, "PID") {

@@ -22,9 +22,6 @@ func keepRows(last, next *monitor.Snapshot) *monitor.Snapshot {
 		next.GPUs = staleRows(last.GPUs, last.Steady, next.Steady, next.Waiting)
 		return next
 	}
-	if slices.ContainsFunc(next.GPUs, func(g monitor.GPU) bool { return !g.UUID.Known() }) {
-		next.GPUs = slices.Clone(next.GPUs)
-	}
 	have := make(map[string]bool, len(next.GPUs))
 	for i := range next.GPUs {
 		g := &next.GPUs[i]
@@ -34,6 +31,8 @@ func keepRows(last, next *monitor.Snapshot) *monitor.Snapshot {
 				opening := g.State == monitor.Initialising && l.Index == g.Index
 				asleep := g.State == monitor.Sleeping && g.PCIBusID.Known() && l.PCIBusID == g.PCIBusID
 				if l.UUID.Known() && (opening || asleep) {
+					next.GPUs = slices.Clone(next.GPUs)
+					g = &next.GPUs[i]
 					g.Identity = l.Identity
 				}
 			}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 1500, UNWRITTEN = 0xE000 };
+enum { ROWS = 3000, UNWRITTEN = 0xE000 };
 
 static BOOL WINAPI stay(DWORD event) { return event == CTRL_C_EVENT; }
 
