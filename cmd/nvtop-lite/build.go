@@ -41,15 +41,16 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 			Renew: runtime.GOOS == "windows", Unloadable: setup.Unloadable,
 		}
 		var source monitor.Source
+		var watch *doctor.Watch
 		if !setup.Notes {
 			source = driver.New(opts)
-			if h.Root().Here() {
-				source = withSystem(source)
-			}
 		} else {
-			watch := doctor.NewWatch(setup.Note)
+			watch = doctor.NewWatch(setup.Note)
 			opts.Watch = watch
 			source = watch.Source(driver.New(opts))
+		}
+		if h.Root().Here() {
+			source = withSystem(source, watch)
 		}
 		if p := h.Platform(); p.Kind == host.Jetson {
 			cfg.Host, source = tegra.NewModule(h), tegra.New(h.Root(), p.SoC.Value, source, setup.Fell)

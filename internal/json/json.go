@@ -36,8 +36,11 @@ func appendValue(dst []byte, v reflect.Value) []byte {
 	if !v.IsValid() {
 		return append(dst, "null"...)
 	}
-	if a, ok := v.Interface().(Appender); ok {
-		return a.AppendJSON(dst)
+	switch x := v.Interface().(type) {
+	case Appender:
+		return x.AppendJSON(dst)
+	case Number:
+		return append(dst, x...)
 	}
 	switch v.Kind() {
 	case reflect.Bool:

@@ -140,6 +140,10 @@ func FuzzUnmarshal(f *testing.F) {
 		if err != nil {
 			return
 		}
+		var back any
+		if err := Unmarshal(Append(nil, got), &back); err != nil || !reflect.DeepEqual(back, got) {
+			t.Fatalf("%q: %v: %#v comes back as %#v", b, err, got, back)
+		}
 		if want = numbers(want); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q: %#v, there %#v", b, got, want)
 		}

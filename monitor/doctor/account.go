@@ -22,6 +22,7 @@ type account struct {
 	lacks  []call
 	told   []told // readings that NVML gave
 	memory string // what NVML said of memory that is the machine's
+	system system
 }
 
 // add takes a note. One that is malformed is of a driver process gone mad, and
@@ -50,6 +51,8 @@ func (a *account) add(b []byte) {
 		a.told = append(a.told, *n.Told)
 	case n.Memory != nil:
 		a.memory = *n.Memory
+	case n.System != nil:
+		a.system = *n.System
 	}
 }
 
@@ -61,6 +64,7 @@ func (a *account) done(c *call) bool { return a.ended[c.ID] }
 // fill tells of what is about no GPU.
 func (a *account) fill(f *Found) {
 	f.Library.Known = gen.NumFunctions
+	f.Windows, f.Facts = a.system.Found, a.system.Lines
 	if o := a.opened; o != nil {
 		f.Library.Tried = o.Tried
 		if o.Path != "" {
@@ -113,7 +117,7 @@ func (f *Found) gpuOf(g *monitor.GPU, a *account) GPU {
 	t := GPU{
 		UUID: word(g.UUID), BusID: word(g.PCIBusID), Name: word(g.Name), Architecture: word(g.Architecture),
 		State: g.State.String(), StateReason: Word(g.StateReason), StateAnswer: Word(g.StateErr.Name()),
-		Integrated: g.Integrated, Unified: g.MemoryUnified,
+		Integrated: g.Integrated, Unified: g.MemoryUnified, Model: Word(g.DriverModel),
 	}
 	if g.State == monitor.Unavailable {
 		t.blocked = g.Blocked.String()

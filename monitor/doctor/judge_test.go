@@ -158,14 +158,20 @@ func TestEveryTextIsClean(t *testing.T) {
 
 // TestNotesOfADriverProcessGoneMad change nothing.
 func TestNotesOfADriverProcessGoneMad(t *testing.T) {
-	events := make(chan apart.Event, 8)
-	for _, note := range []string{"", "{", "null", `{"End":{"ID":7}}`, `{"Begin":{"ID":1,"Function":"f\u001b[0m","GPU":-1}}`, `{"Begin":{"ID":1}}`} {
+	events := make(chan apart.Event, 9)
+	for _, note := range []string{"", "{", "null", `{"End":{"ID":7}}`, `{"Begin":{"ID":1,"Function":"f\u001b[0m","GPU":-1}}`, `{"Begin":{"ID":1}}`, `{"System":{"Found":{"a":[7,-1.5e3,"\u001b[0m"]},"Lines":["","no colon","a: b: \u001b[0mc"]}}`} {
 		events <- apart.Event{Note: []byte(note)}
 	}
 	close(events)
 	f := Examine(events, Options{Demo: true, Timeout: time.Minute})
 	if f.OK || len(f.Calls) != 1 || strings.Contains(fmt.Sprint(f.Calls), "\x1b") {
 		t.Errorf("%+v", f)
+	}
+	if b := string(f.Append(nil)); strings.Contains(b, "\x1b") || !strings.Contains(b, `"windows":{"a":[7,-1.5e3,"`) {
+		t.Errorf("%s", b)
+	}
+	if text := string(f.AppendText(nil, TextOptions{})); strings.Contains(text, "\x1b") {
+		t.Errorf("%s", text)
 	}
 }
 

@@ -211,6 +211,10 @@ func (f *Found) libraryFacts(p *page) {
 	if len(l.Missing) > 0 {
 		p.fact("  missing", strings.Join(l.Missing, " "))
 	}
+	for _, line := range f.Facts {
+		about, rest, _ := strings.Cut(line, ": ")
+		p.fact(about, rest)
+	}
 }
 
 func (f *Found) nodeFacts(p *page) {
@@ -282,7 +286,7 @@ func (g *GPU) table(p *page) {
 	if g.Index != nil {
 		index = strconv.Itoa(*g.Index)
 	}
-	p.say("GPU "+index, p.bold, parts("  ", "  "+or(g.Name, "name unknown"), string(g.Architecture), string(g.BusID), string(g.UUID), g.State, string(g.StateReason),
+	p.say("GPU "+index, p.bold, parts("  ", "  "+or(g.Name, "name unknown"), string(g.Architecture), string(g.BusID), string(g.UUID), with("driver model", g.Model), g.State, string(g.StateReason),
 		fmt.Sprintf("%d calls, %s µs", g.Calls, number(&g.Micros))))
 	rows(p, g.Readings, "function or file; what was passed over")
 }

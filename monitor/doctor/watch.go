@@ -21,6 +21,7 @@ type note struct {
 	Lacks  *call   `json:",omitempty"` // a function that the library has not
 	Told   *told   `json:",omitempty"` // a reading that NVML gave
 	Memory *string `json:",omitempty"` // what NVML said of memory that is the machine's
+	System *system `json:",omitempty"` // what the system itself tells of its GPUs
 }
 
 // told is a reading that NVML gave. What is shown may be another: files fill in
@@ -29,6 +30,13 @@ type told struct {
 	GPU   int
 	Key   string
 	Value float64
+}
+
+// system is what the system itself tells of its GPUs: for the JSON, and as lines of
+// the page, each with what it is about before a colon.
+type system struct {
+	Found any
+	Lines []string
 }
 
 // opened tells of the libraries that were tried.
@@ -118,6 +126,11 @@ func (w *Watch) Unified(total uint64, answer string) {
 		answer = "all"
 	}
 	w.send(note{Memory: &answer})
+}
+
+// System tells what the system itself tells of its GPUs.
+func (w *Watch) System(found any, lines []string) {
+	w.send(note{System: &system{found, lines}})
 }
 
 // Opened tells of the libraries that were tried, as driver.Watcher.

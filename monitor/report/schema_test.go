@@ -645,6 +645,10 @@ func possible(v reflect.Value) {
 		for i := range x.Sources {
 			x.Sources[i] = "nvml"
 		}
+		if x.DriverModel = ""; x.Adapter != nil {
+			x.DriverModel = "wddm"
+			possible(reflect.ValueOf(x.Adapter).Elem())
+		}
 	}
 	switch v.Kind() {
 	case reflect.Struct:

@@ -42,8 +42,10 @@ type Adapter struct {
 	LUID      string  `json:"luid"`   // as the counters have it
 	Bus       *string `json:"bus"`    // place on the PCI bus, without a domain; null: the kernel does not tell
 	Software  bool    `json:"software"`
-	Dedicated uint64  `json:"dedicated_bytes"`
-	Shared    uint64  `json:"shared_bytes"`
+	Dedicated uint64  `json:"dedicated_total_bytes"`
+	InUse     *int64  `json:"dedicated_used_bytes"` // null: its counter does not tell
+	Shared    uint64  `json:"shared_total_bytes"`
+	Lent      *int64  `json:"shared_used_bytes"` // likewise
 }
 
 // Joined is a GPU of NVML with the adapter that it is.
@@ -89,7 +91,7 @@ func tellOf(f *found, cards map[string]card) *Told {
 		a := &f.adapters[i]
 		told := Adapter{
 			Name: a.name, Vendor: fmt.Sprintf("%04X:%04X", a.vendor, a.device), LUID: a.id.String(),
-			Software: a.software, Dedicated: a.dedicated, Shared: a.shared,
+			Software: a.software, Dedicated: a.dedicated, InUse: bytes(f.dedicated[a.id]), Shared: a.shared, Lent: bytes(f.shared[a.id]),
 		}
 		if a.located {
 			told.Bus = some(fmt.Sprintf("%02X:%02X", a.bus, a.slot))
@@ -117,6 +119,24 @@ func tellOf(f *found, cards map[string]card) *Told {
 		t.GPUs = append(t.GPUs, j)
 	}
 	return t
+}
+
+// bytes is a reading, nil for none.
+func bytes(r monitor.Reading) *int64 {
+	v, ok := r.Int()
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
+// of is "3 of 24 MiB".
+func of(used *int64, total uint64) string {
+	part := "-"
+	if used != nil {
+		part = fmt.Sprint(*used >> 20)
+	}
+	return fmt.Sprintf("%s of %d MiB", part, total>>20)
 }
 
 // answer is the call to blame for what is not there, nil for none.
@@ -166,10 +186,10 @@ func (f *found) unjoined(key string, cards map[string]card) string {
 	return fmt.Sprintf("no adapter of NVIDIA is at its place on the bus, %02X:%02X", bus, slot)
 }
 
-// Lines are the same on the doctor's page: what each line is about, a tab, and what is
-// so.
+// Lines are the same on the doctor's page: what each line is about, a colon, and what
+// is so.
 func (t *Told) Lines() (lines []string) {
-	add := func(about string, parts ...string) { lines = append(lines, about+"\t"+strings.Join(parts, "  ")) }
+	add := func(about string, parts ...string) { lines = append(lines, about+": "+strings.Join(parts, "  ")) }
 	if none := t.noCounters(); none != "" {
 		add("counters", "none: "+none+"; under WDDM what processes use stays unknown")
 	} else {
@@ -198,7 +218,7 @@ func (t *Told) Lines() (lines []string) {
 			kind = "  software"
 		}
 		add("adapter", a.Name, a.Vendor, "LUID "+a.LUID, bus,
-			fmt.Sprintf("dedicated %d MiB  shared %d MiB", a.Dedicated>>20, a.Shared>>20)+kind)
+			"dedicated "+of(a.InUse, a.Dedicated), "shared "+of(a.Lent, a.Shared)+kind)
 	}
 	for _, g := range t.GPUs {
 		index, model := "-", "driver model unknown"
