@@ -225,13 +225,14 @@ func stillScenario(gpus int) string {
 // Keys of a GPU that say what and where it is rather than what was measured.
 var identityKeys = []string{"index", "uuid", "pci_bus_id", "name", "architecture", "serial", "minor", "state",
 	"state_reason", "state_seconds", "age_seconds", "call", "call_seconds", "sources", "integrated", "gpu_instance_id", "compute_instance_id", "profile",
-	"parent_uuid", "memory_unified"}
+	"parent_uuid", "memory_unified", "driver_model"}
 
-// Keys that are no measured values either.
-var bookKeys = []string{"health", "processes_state", "processes_age_seconds", "ages", "unavailable", "errors", "provenance"}
+// Keys that are no measured values either, or only those of Windows.
+var bookKeys = []string{"adapter_dedicated_total_bytes", "adapter_dedicated_used_bytes", "adapter_shared_total_bytes", "adapter_shared_used_bytes", "health", "processes_state", "processes_age_seconds", "ages", "unavailable", "errors", "provenance"}
 
 // neverNull says that a null of that key has no reason: it does not apply.
-var neverNull = []string{"state_reason", "state_seconds", "call", "call_seconds", "gpu_instance_id", "compute_instance_id", "profile", "parent_uuid", "container", "job", "unit"}
+var neverNull = []string{"state_reason", "state_seconds", "call", "call_seconds", "gpu_instance_id", "compute_instance_id", "profile", "parent_uuid", "container", "job", "unit",
+	"driver_model", "adapter_dedicated_total_bytes", "adapter_dedicated_used_bytes", "adapter_shared_total_bytes", "adapter_shared_used_bytes", "gpu_memory_nonlocal_bytes"}
 
 // checkNulls: every null has its reason in the same object.
 func checkNulls(t testing.TB, where string, o object) {

@@ -210,7 +210,31 @@ func TestWindowsSaysTheSame(t *testing.T) {
 		}
 		return all
 	}
-	got, want := readings(w.run(t, "doctor", "--json", "--nvml", library)), readings(linux("doctor", "--json", "--nvml", fake.Path()))
+	examined := w.run(t, "doctor", "--json", "--nvml", library)
+	got, want := readings(examined), readings(linux("doctor", "--json", "--nvml", fake.Path()))
+	// Wine has none of the counters, and no adapter without a screen.
+	told := parse(t, examined.out).object("windows")
+	for _, c := range told.objects("counters") {
+		if failed := c.object("failed"); failed.text("function") != "PdhAddEnglishCounterW" || failed.text("code") != "0xC0000BB9" || c["instances"] != nil {
+			t.Errorf("doctor: a counter that Wine has not: %v", c)
+		}
+	}
+	if n := len(told.objects("counters")); n != 5 || len(told.objects("gpus")) != 2 {
+		t.Errorf("doctor: %d counters, of Windows %v", n, told)
+	}
+	for _, g := range told.objects("gpus") {
+		if g.text("driver_model") != "tcc" || !strings.Contains(g.text("why"), "NVML alone") { // as the fake driver says
+			t.Errorf("doctor: a GPU under TCC: %v", g)
+		}
+	}
+	page := w.run(t, "doctor", "--nvml", library)
+	for _, line := range []string{
+		"counters    none: PdhAddEnglishCounterW answered PDH_CSTATUS_NO_COUNTER (0xC0000BB9)", "GPU 1       tcc  no adapter", "driver model tcc",
+	} {
+		if page.code != 0 || strings.Count(page.out, line) < 1 {
+			t.Errorf("doctor: exit code %d, and no %q in\n%s", page.code, line, page.out)
+		}
+	}
 	for key, v := range want {
 		_, name, _ := strings.Cut(key, " ")
 		if name != "persistence_mode" && name != "xids" && got[key] != v { // which Windows has not

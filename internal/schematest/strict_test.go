@@ -248,6 +248,8 @@ var mayBeNull = map[string]bool{
 	"profile": true, "parent_uuid": true, "container": true, "job": true, "unit": true,
 	"model": true, "soc": true, "l4t": true, "jetpack": true, "power_mode": true, "gpu_governor": true,
 	"emc_mhz": true, "emc_percent": true,
+	"driver_model": true, "adapter_dedicated_total_bytes": true, "adapter_dedicated_used_bytes": true,
+	"adapter_shared_total_bytes": true, "adapter_shared_used_bytes": true, "gpu_memory_nonlocal_bytes": true,
 }
 
 // at goes down an object: numbers are places in lists.
