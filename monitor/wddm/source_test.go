@@ -24,7 +24,8 @@ type machine struct {
 	stale         bool            // there are others
 	asked, listed int
 	hang          chan struct{}
-	still         bool // nothing is compared
+	still         bool             // nothing is compared
+	total, used   *monitor.Reading // of the memory, as NVML tells them; nil: as it is
 }
 
 func newMachine() *machine {
@@ -88,7 +89,12 @@ func (m *machine) Devices() (list []monitor.Device, err error) {
 
 func (m *machine) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
 	sink.Identity(m.cards[d.Key])
-	sink.Reading(monitor.MemoryUsedBytes, monitor.OfInt(5<<30))
+	if m.used == nil {
+		sink.Reading(monitor.MemoryUsedBytes, monitor.OfInt(5<<30))
+	} else {
+		sink.Reading(monitor.MemoryTotalBytes, *m.total)
+		sink.Reading(monitor.MemoryUsedBytes, *m.used)
+	}
 	sink.Processes(m.processes[d.Key], monitor.Status{Reason: monitor.Known})
 }
 
