@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/apart"
 	"nvtop-lite/monitor/sample"
@@ -180,7 +181,7 @@ func TestFailureCrosses(t *testing.T) {
 }
 
 func TestACrashMakesRowsStaleAndTheDriverProcessComesBack(t *testing.T) {
-	c := start(t, apart.Setup{}, "APART_CRASH="+filepath.Join(t.TempDir(), "crashed"))
+	c := start(t, apart.Setup{}, "APART_CRASH="+filepath.Join(fixture.TempDir(t), "crashed"))
 	until(t, c, "both GPUs are well", wellAndThere)
 	e := until(t, c, "the rows are stale", func(e apart.Event) bool {
 		return e.Snapshot != nil && len(e.Snapshot.GPUs) == 2 && e.Snapshot.GPUs[0].State == monitor.Stale
@@ -208,7 +209,7 @@ func TestAStreamWhoseDriverKeepsCrashingFails(t *testing.T) {
 // TestItSaysWhyTheDriverProcessEnded: in one line, whatever that wrote.
 func TestItSaysWhyTheDriverProcessEnded(t *testing.T) {
 	const dump = "PC=0x7f m=0 sigcode=18446744073709551610\n\ngoroutine 0 gp=0x81 m=0 mp=0x81 [idle]:\nruntime: g 0 gp=0x81: unknown pc 0x7f\n"
-	for _, c := range []struct{ words, exit, want, hint string }{
+	cases := []struct{ words, exit, want, hint string }{
 		{"", "0", "the driver's library ended it (exit status 0)", "nvidia-smi"},
 		{"", "3", "exit status 3", "nvidia-smi"},
 		{"\n\x1b[31mno\tmemory\x1b]0;x\x07\xff\nmore\n", "3", "[31mno memory]0;x; exit status 3", "nvidia-smi"},
@@ -217,9 +218,13 @@ func TestItSaysWhyTheDriverProcessEnded(t *testing.T) {
 		{"a banner\nSIGSEGV: segmentation violation\n" + dump, "2", "SIGSEGV in the driver's library", "nvidia-smi"},
 		{"free(): invalid pointer\nSIGABRT: abort\n" + dump, "2", "free(): invalid pointer; SIGABRT in the driver's library", "nvidia-smi"},
 		{strings.Repeat("long ", 1000), "4", strings.Repeat("long ", 1000)[:199] + "…; exit status 4", "nvidia-smi"},
-	} {
-		d := start(t, apart.Setup{Complete: true, Count: 1, Timeout: 20 * time.Second}, "APART_TEST=words", "APART_WORDS="+c.words, "APART_EXIT="+c.exit)
-		e := until(t, d, "something came", func(apart.Event) bool { return true })
+	}
+	var all []*apart.Client // at once, since each begins several times
+	for _, c := range cases {
+		all = append(all, start(t, apart.Setup{Complete: true, Count: 1, Timeout: time.Minute}, "APART_TEST=words", "APART_WORDS="+c.words, "APART_EXIT="+c.exit))
+	}
+	for i, c := range cases {
+		e := until(t, all[i], "something came", func(apart.Event) bool { return true })
 		if e.Failed == nil {
 			t.Fatalf("got %+v", e)
 		}
@@ -241,7 +246,7 @@ func TestWithoutThreadsTheProgramDoesNotSampleItself(t *testing.T) {
 }
 
 func TestWithoutADriverProcessTheProgramSamplesItself(t *testing.T) {
-	c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build, Start: func(program *string, _ *os.ProcAttr) { *program = filepath.Join(t.TempDir(), "absent") }})
+	c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build, Start: func(program *string, _ *os.ProcAttr) { *program = filepath.Join(fixture.TempDir(t), "absent") }})
 	t.Cleanup(c.Close)
 	e := until(t, c, "both GPUs are well", wellAndThere)
 	if len(e.Snapshot.Warnings) != 1 || e.Snapshot.Warnings[0].Code != "in_process" {
@@ -275,7 +280,7 @@ func TestNotesAfterTheEnd(t *testing.T) {
 	}
 	c := apart.Start(apart.Options{
 		Setup: apart.Setup{Request: request(), Complete: true, Count: 1, Notes: true}, Build: build,
-		Start: func(program *string, _ *os.ProcAttr) { *program = filepath.Join(t.TempDir(), "absent") },
+		Start: func(program *string, _ *os.ProcAttr) { *program = filepath.Join(fixture.TempDir(t), "absent") },
 	})
 	t.Cleanup(c.Close)
 	snapshots := 0
@@ -301,7 +306,7 @@ func TestADriverProcessThatNeverSpeaksIsDoneWithout(t *testing.T) {
 // TestTheTerminalIsRestoredUnlessGoodbyeWasSaid plays the program that draws.
 func TestTheTerminalIsRestoredUnlessGoodbyeWasSaid(t *testing.T) {
 	for _, bye := range []bool{false, true} {
-		file := filepath.Join(t.TempDir(), "terminal")
+		file := filepath.Join(fixture.TempDir(t), "terminal")
 		c := apart.Start(apart.Options{Setup: apart.Setup{Request: request()}, Build: build})
 		c.Modes([]byte(file))
 		until(t, c, "both GPUs are well", wellAndThere)
