@@ -260,6 +260,59 @@ func TestWindowsSaysTheSame(t *testing.T) {
 	says(t, w.run(t, "--json", "--nvml", `C:\no\nvml.dll`), 1, `no NVML library at C:\no\nvml.dll`, "give --nvml the path")
 }
 
+// head is the source of a program that runs others, reads the first that each
+// writes, closes the pipe, and writes down their exit codes.
+const head = `#include <windows.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		SECURITY_ATTRIBUTES inherited = {sizeof inherited, NULL, TRUE};
+		STARTUPINFOA s = {sizeof s};
+		PROCESS_INFORMATION p;
+		HANDLE in, out;
+		DWORD n = 0, code = 0;
+		char first[64];
+		if (!CreatePipe(&in, &out, &inherited, 0)) return 1;
+		SetHandleInformation(in, HANDLE_FLAG_INHERIT, 0);
+		s.dwFlags = STARTF_USESTDHANDLES;
+		s.hStdOutput = out;
+		s.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
+		s.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+		if (!CreateProcessA(NULL, argv[i], NULL, NULL, TRUE, 0, NULL, NULL, &s, &p)) return 1;
+		CloseHandle(out);
+		ReadFile(in, first, sizeof first, &n, NULL);
+		CloseHandle(in);
+		if (WaitForSingleObject(p.hProcess, 60000) != WAIT_OBJECT_0) TerminateProcess(p.hProcess, 99);
+		GetExitCodeProcess(p.hProcess, &code);
+		printf("%lu %lu\n", n > 0, code);
+	}
+	return 0;
+}
+`
+
+// TestAClosedPipeEndsItOnWindows quietly, as on Linux: with | head -1.
+func TestAClosedPipeEndsItOnWindows(t *testing.T) {
+	w := wine(t)
+	dir := t.TempDir()
+	source, reader := filepath.Join(dir, "head.c"), filepath.Join(dir, "head.exe")
+	if err := os.WriteFile(source, []byte(head), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, nil, "x86_64-w64-mingw32-gcc", "-O1", "-o", reader, source); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	command := []string{"wine", reader}
+	for _, args := range []string{"--demo --json -i 0.1", "--demo --once -i 0.1", "--demo --csv -i 0.1", "record --demo -i 0.1 -"} {
+		command = append(command, "Z:"+program(t, "windows", "amd64")+" "+args)
+	}
+	r := run(t, w.env, command...)
+	says(t, r, 0, "")
+	if got := strings.ReplaceAll(r.out, "\r", ""); got != strings.Repeat("1 0\n", 4) {
+		t.Errorf("what was read of each, and exit codes:\n%s", got)
+	}
+}
+
 // TestAStreamGoesOnAfterFaults: a library that faults costs time, and no snapshots.
 func TestAStreamGoesOnAfterFaults(t *testing.T) {
 	w := wine(t)
