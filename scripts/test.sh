@@ -164,6 +164,7 @@ part_staticcheck() {
 part_generated() {
 	go -C scripts run . -check
 	go -C scripts/winres run . -check
+	go test -run Fresh ./cmd/nvtop-lite # completions and the manual page
 }
 
 # The generator's own module is left out: to tidy it would download the test

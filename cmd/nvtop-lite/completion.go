@@ -13,7 +13,7 @@ import (
 // them, packed. Their tables are made from those of the parser and from --help, by
 // a test that also fails where they are not fresh.
 //
-//go:generate go test -run TestCompletionsAreFresh -update .
+//go:generate go test -run Fresh -update .
 //go:embed completion.gz
 var completions []byte
 
