@@ -201,7 +201,7 @@ func TestZshCompletesByTab(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			talk(t, someFiles(t), zsh+" -f -i", append(append([]typed{
-				{"PS1='ready''> '; unsetopt beep; nvtop-lite() { print -r -- got: \"$@\" }; " + load + "; print loaded\n", "loaded\r\n"},
+				{"PS1='ready''> '; unsetopt beep; nvtop-lite() { print -r -- got: \"$@\" }; " + load + "; print loa''ded\n", "loaded\r\n"}, {"", "ready> "},
 			}, byTab...), []typed{
 				{"nvtop-lite --co\t", "snapshots to print or record, 0 until stopped"},
 			}...)...)

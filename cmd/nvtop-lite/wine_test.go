@@ -132,8 +132,8 @@ func TestPlantedLibrary(t *testing.T) {
 			}
 		}
 		for _, word := range []string{"--gpus all", "container", "dmesg", "libnvidia-ml", "modprobe", "%1"} {
-			if strings.Contains(r.err, word) {
-				t.Errorf("%q speaks of %s: %s", args, word, r.err)
+			if text := r.err + r.out; strings.Contains(text, word) && !strings.HasPrefix(text, "{") {
+				t.Errorf("%q speaks of %s: %s", args, word, text)
 			}
 		}
 		return r
@@ -142,6 +142,9 @@ func TestPlantedLibrary(t *testing.T) {
 
 	r := start("--once")
 	says(t, r, 1, "no NVIDIA driver library found", "--nvml PATH", "  tried "+system+", "+older+": not found")
+	if r = start("doctor"); r.code != 1 || !strings.Contains(r.out, "name its library (nvml.dll) with --nvml") {
+		t.Errorf("exit code %d, and doctor says %s", r.code, r.out)
+	}
 	// One that fails is followed by the next, and both are told.
 	broken := filepath.Join(dir, "broken", "nvml.dll")
 	if err := os.Mkdir(filepath.Dir(broken), 0o777); err != nil {

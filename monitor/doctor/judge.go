@@ -194,7 +194,7 @@ func (f *Found) noLibrary() (cause, cure string) {
 	case f.Driver.KernelModule != "":
 		return "the kernel driver is loaded, and its libraries are not installed, or not where they are looked for", "install the driver's libraries of version " + string(f.Driver.KernelModule) + ", or name the library with --nvml"
 	}
-	return "the NVIDIA driver is not installed" + f.pciSays(), "install it; if it is, name its library (libnvidia-ml.so.1, nvml.dll) with --nvml"
+	return "the NVIDIA driver is not installed" + f.pciSays(), "install it; if it is, name its library (" + monitor.LibraryName + ") with --nvml"
 }
 
 // pciSays says whether the kernel sees an NVIDIA GPU.
