@@ -12,9 +12,13 @@ import (
 	"nvtop-lite/internal/fakenvml"
 )
 
-// TestSetUID: a program that root's set-uid bit raises loads no library of its
-// caller's choice.
-func TestSetUID(t *testing.T) {
+// capability is what setcap cap_chown+ep writes: revision 2, in force at once, and
+// the lowest bit of those that are permitted.
+const capability = "\x01\x00\x00\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
+// TestRaised: a program that root's set-uid bit or a capability raises loads no
+// library of its caller's choice.
+func TestRaised(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a program root's for everyone")
 	}
@@ -38,19 +42,25 @@ func TestSetUID(t *testing.T) {
 	theirs := fakenvml.New(t, "580", still)
 	for _, tt := range []struct {
 		mode   os.FileMode
+		caps  string
 		raised bool
-	}{{0o755, false}, {0o755 | os.ModeSetuid, true}} {
+	}{{0o755, "", false}, {0o755 | os.ModeSetuid, "", true}, {0o755, capability, true}} {
 		if err := os.Chmod(exe, tt.mode); err != nil {
 			t.Fatal(err)
+		}
+		if tt.caps != "" {
+			if err := syscall.Setxattr(exe, "security.capability", []byte(tt.caps), 0); err != nil {
+				t.Skipf("files can have no capabilities here: %v", err)
+			}
 		}
 		r := runAsUser(t, exe, theirs.Path(), "env", "NVTOP_LITE_NVML="+theirs.Path(), "NVTOP_LITE_ROOT=/", exe, "doctor", "--json")
 		for _, name := range []string{"NVTOP_LITE_NVML", "NVTOP_LITE_ROOT"} {
 			if says := strings.Contains(r.err, name+" is ignored"); says != tt.raised {
-				t.Errorf("mode %v: it says %q", tt.mode, r.err)
+				t.Errorf("mode %v, capability %q: it says %q", tt.mode, tt.caps, r.err)
 			}
 		}
 		if named := strings.Contains(r.out, theirs.Path()); named == tt.raised {
-			t.Errorf("mode %v: exit code %d, the caller's library is in its page: %v\n%s", tt.mode, r.code, named, r.out)
+			t.Errorf("mode %v, capability %q: exit code %d, the caller's library is in its page: %v\n%s", tt.mode, tt.caps, r.code, named, r.out)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"nvtop-lite/internal/twomode"
 )
 
 // endingSignals end a stream.
@@ -26,7 +28,7 @@ func openFiles() uint64 {
 }
 
 // elevated says whether the program has more rights than its caller.
-func elevated() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
+func elevated() bool { return twomode.Secure() }
 
 // noTerminal says why standard output shows no live screen, and what does.
 func noTerminal() (why, hint string) {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrNoLoader says that the host has no loader of glibc where one was looked for.
@@ -39,7 +37,7 @@ func Command(file, name string, args ...string) (loader string, argv []string, e
 			return path, append([]string{name, file}, args...), nil
 		}
 	}
-	if secure() {
+	if Secure() {
 		return "", nil, ErrNoLoader
 	}
 	for _, program := range []string{"/proc/" + strconv.Itoa(os.Getppid()) + "/exe", "/proc/1/exe", "/run/current-system/sw/bin/sh", "/bin/sh", "/usr/bin/env"} {
@@ -85,21 +83,6 @@ func usable(path string, machine uint16) bool {
 func Musl() bool {
 	list, _ := os.ReadDir("/lib")
 	return slices.ContainsFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "ld-musl-") })
-}
-
-// atSecure is the kernel's AT_SECURE.
-const atSecure = 23
-
-// secure reports whether the program has more rights than its caller, by the
-// kernel's own mark.
-func secure() bool {
-	values, err := unix.Auxv()
-	for _, v := range values {
-		if v[0] == atSecure {
-			return v[1] != 0
-		}
-	}
-	return err != nil
 }
 
 const (
