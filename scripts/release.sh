@@ -7,7 +7,7 @@
 # and the modules of scripts/release, which Go downloads once. The folder appears
 # when everything is in it:
 #
-#   nvtop-lite-linux-ARCH           the file that runs on every Linux (internal/twomode)
+#   nvtop-lite-linux-ARCH           the file that runs on every Linux (see internal/twomode)
 #   nvtop-lite-linux-ARCH-glibc     the plain one, for systems with glibc
 #   nvtop-lite-windows-ARCH.exe
 #   nvtop-lite-VERSION-OS-ARCH.*    an archive of it with manual page, completions and licences

@@ -19,7 +19,7 @@ left_out_status=77
 
 parts="format vet staticcheck generated tidy rules build floor needed
 	test schemas race plain-frames checkptr modules
-	echo-amd64 echo-arm64 echo-windows arm64 windows fuzz bench"
+	echo-amd64 echo-arm64 echo-windows arm64 windows release fuzz bench"
 
 if [ "${1:-}" = --list ]; then
 	printf '%s\n' $parts
@@ -70,6 +70,11 @@ packages() {
 		losetup mount
 		mount mount
 		mkfs.ext4 e2fsprogs
+		git git
+		dpkg-deb dpkg
+		rpm rpm
+		ssh-keygen openssh-client
+		sha256sum coreutils
 	END
 }
 
@@ -327,6 +332,64 @@ part_windows() {
 		cat -v "$work/log"
 		return 1
 	fi
+}
+
+# copy_tree copies to a folder what is, or would be, in a commit.
+copy_tree() {
+	mkdir -p "$1"
+	git -c safe.directory="$PWD" ls-files -co --exclude-standard | while IFS= read -r file; do
+		if [ -e "$file" ]; then
+			echo "$file"
+		fi
+	done | tar -cf - -T - | tar -xf - -C "$1"
+}
+
+# Two people with different habits, in different folders, make the same release,
+# byte by byte. What was compiled for the first one Go takes for the second one as
+# well, since -trimpath leaves no folder in it.
+part_release() {
+	need git dpkg-deb rpm ssh-keygen sha256sum
+	version=$(sed -n 's/^const version = "\(.*\)"$/\1/p' cmd/nvtop-lite/main.go)
+	ssh-keygen -q -t ed25519 -N '' -C '' -f "$work/key"
+	export SOURCE_DATE_EPOCH=1764500000 NVTOP_LITE_SIGNING_KEY="$work/key" NVTOP_LITE_URL=https://example.org/release
+	(
+		umask 022
+		export TZ=UTC LC_ALL=C
+		copy_tree "$work/one"
+		"$work/one/scripts/release.sh" "$version"
+	)
+	(
+		umask 077
+		export TZ=Asia/Tokyo LC_ALL=C.UTF-8 GOFLAGS="-buildvcs=false -tags=other -ldflags=-X=main.x=y" GOOS=windows GOAMD64=v3 CGO_ENABLED=1 HOSTNAME=other
+		copy_tree "$work/another folder/two"
+		cd "$work"
+		"another folder/two/scripts/release.sh" "$version" released
+	)
+	diff -r "$work/one/dist" "$work/released"
+
+	# As README.md says it.
+	verify=$(grep '^ssh-keygen -Y verify' README.md)
+	check=$(grep '^sha256sum -c' README.md)
+	(
+		cd "$work/released"
+		{
+			printf 'nvtop-lite '
+			cut -d ' ' -f 1,2 "$work/key.pub"
+		} >"$work/allowed_signers"
+		sha256sum --quiet -c SHA256SUMS
+		mkdir "$work/copied"
+		cp SHA256SUMS SHA256SUMS.sig nvtop-lite-linux-amd64 "$work/allowed_signers" "$work/copied"
+		cd "$work/copied"
+		eval "$verify"
+		eval "$check"
+		sed "s/^[0-9a-f]*/$(printf %064d 0)/" SHA256SUMS >changed
+		mv changed SHA256SUMS
+		if eval "$verify" 2>/dev/null || eval "$check" 2>/dev/null; then
+			echo "changed sums pass"
+			exit 1
+		fi
+	)
+	NVTOP_LITE_TEST_RELEASE="$work/released" go -C scripts/release test -count=1 -run TestReleased .
 }
 
 # fuzz_module runs each fuzz target of the module in the working folder.

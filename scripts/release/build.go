@@ -68,13 +68,15 @@ func (b *builder) collect() (err error) {
 		return err
 	}
 	b.docs = []member{{thirdPartyFile, 0o644, b.licences.text()}}
-	texts := []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "RATIONALE.md"}
+	texts := []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "RATIONALE.md", "BENCHMARKS.md", manFile}
 	folder, err := os.ReadDir(filepath.Join(b.root, "docs"))
 	if err != nil {
 		return err
 	}
 	for _, e := range folder {
-		texts = append(texts, "docs/"+e.Name())
+		if file := "docs/" + e.Name(); file != manFile {
+			texts = append(texts, file)
+		}
 	}
 	for _, file := range texts {
 		text, err := os.ReadFile(filepath.Join(b.root, filepath.FromSlash(file)))

@@ -59,7 +59,7 @@ func said(t *testing.T, command string, args ...string) string {
 
 func sum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
-func TestReleaseIsComplete(t *testing.T) {
+func TestReleasedFiles(t *testing.T) {
 	folder, version := released(t)
 	want := []string{"LICENSE", "NOTICE", "SHA256SUMS", "SHA256SUMS.sig", "THIRD-PARTY-LICENSES", "nvtop-lite.json", "nvtop-lite-VERSION.cdx.json"}
 	for arch, red := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
