@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,15 +69,13 @@ func (b *builder) collect() (err error) {
 		return err
 	}
 	b.docs = []member{{thirdPartyFile, 0o644, b.licences.text()}}
-	texts := []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "RATIONALE.md", "BENCHMARKS.md", manFile}
-	folder, err := os.ReadDir(filepath.Join(b.root, "docs"))
-	if err != nil {
-		return err
-	}
-	for _, e := range folder {
-		if file := "docs/" + e.Name(); file != manFile {
-			texts = append(texts, file)
+	texts := []string{"LICENSE", "NOTICE", manFile}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*.json"} {
+		found, err := fs.Glob(os.DirFS(b.root), pattern)
+		if err != nil {
+			return err
 		}
+		texts = append(texts, found...)
 	}
 	for _, file := range texts {
 		text, err := os.ReadFile(filepath.Join(b.root, filepath.FromSlash(file)))
