@@ -42,7 +42,7 @@ func TestRaised(t *testing.T) {
 	theirs := fakenvml.New(t, "580", still)
 	for _, tt := range []struct {
 		mode   os.FileMode
-		caps  string
+		caps   string
 		raised bool
 	}{{0o755, "", false}, {0o755 | os.ModeSetuid, "", true}, {0o755, capability, true}} {
 		if err := os.Chmod(exe, tt.mode); err != nil {
