@@ -459,6 +459,24 @@ func TestAdaptersComeAndGo(t *testing.T) {
 	})
 }
 
+// TestAdapterThatNobodyUses: its own counter tells that it is another one now.
+func TestAdapterThatNobodyUses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		m.processes = nil
+		m.counters[localMemory], m.counters[nonLocalMemory] = list{failed: fine}, list{failed: fine}
+		s := m.source()
+		m.refresh(t, s)
+		const renamed = "luid_0x00000000_0x00020000_phys_0"
+		m.adapters[2].id = 0x20000
+		m.counters[dedicatedMemory].values[1].name, m.counters[sharedMemory].values[1].name = renamed, renamed
+		time.Sleep(renew)
+		if got := m.refresh(t, s)["adapter of b"]; got != bothOfB || m.listed != 2 {
+			t.Errorf("%s, %d lists of adapters", got, m.listed)
+		}
+	})
+}
+
 // TestWindowsHangs: what NVML tells shows, and the rest has timed out, until the
 // counters answer again.
 func TestWindowsHangs(t *testing.T) {
