@@ -117,7 +117,7 @@ func (f *Found) gpuOf(g *monitor.GPU, a *account) GPU {
 	t := GPU{
 		UUID: word(g.UUID), BusID: word(g.PCIBusID), Name: word(g.Name), Architecture: word(g.Architecture),
 		State: g.State.String(), StateReason: Word(g.StateReason), StateAnswer: Word(g.StateErr.Name()),
-		Integrated: g.Integrated, Unified: g.MemoryUnified, Model: Word(g.DriverModel),
+		Integrated: g.Integrated, Unified: g.MemoryUnified, Model: Word(g.DriverModel), adapter: g.Adapter,
 	}
 	if g.State == monitor.Unavailable {
 		t.blocked = g.Blocked.String()

@@ -285,7 +285,11 @@ func (f *Found) judgeIntegrated(g *GPU) {
 		f.say(zoneAsleep, "", "")
 	}
 	if f.Program.OS == "windows" && !g.Unified && g.State == "ok" {
-		f.say(carveOut, "", "")
+		more := ""
+		if g.adapter != nil {
+			more = "; shared: " + mebibytes(g.adapter[monitor.SharedTotal])
+		}
+		f.say(carveOut, "", more)
 	}
 	switch {
 	case f.Integrated.Stack == "":

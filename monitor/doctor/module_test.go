@@ -27,6 +27,7 @@ func TestRemarksOnModules(t *testing.T) {
 		{"device tree hidden", Found{GPUs: gpu, jetson: jetson{disguised: true}}, "device_tree", "/sys/firmware", "systempaths=unconfined"},
 		{"a DGX Spark has no debugfs to open", Found{GPUs: gpu, jetson: jetson{debugfs: monitor.NoPermission}}, "", "", ""},
 		{"set aside by Windows", Found{GPUs: []GPU{{Integrated: true, State: "ok"}}, Program: Program{OS: "windows"}}, "carve_out", "more of the machine's memory", ""},
+		{"set aside by Windows, which tells what else there is", Found{GPUs: []GPU{{Integrated: true, State: "ok", adapter: &monitor.Adapter{monitor.SharedTotal: monitor.OfInt(45 << 30)}}}, Program: Program{OS: "windows"}}, "carve_out", "; shared: 46080 MiB", ""},
 		{"rails are read late", Found{GPUs: gpu, Integrated: Integrated{Stack: nvidia, Readings: []Reading{{Key: "rails", Reason: "timeout"}}}}, "", "", ""},
 	} {
 		f := &tt.found

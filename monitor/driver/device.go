@@ -389,8 +389,10 @@ func (r *round) identify() {
 	}
 	ask(&r.id.Serial, r.dev.Serial)
 	if driverModel != nil {
-		model, ok := driverModel(r.dev)
-		r.id.DriverModel, whole = model, whole && ok
+		model, again := driverModel(r.dev)
+		if whole = whole && !again; !again || r.id.DriverModel == "" {
+			r.id.DriverModel = model
+		}
 	}
 	r.id.Integrated = integrated(r.id.Name.Value)
 	if whole {

@@ -6,6 +6,28 @@ import (
 	"nvtop-lite/monitor"
 )
 
+// TestDriverModelFailsInPassing: it is asked again, and a model that is known stays.
+func TestDriverModelFailsInPassing(t *testing.T) {
+	before := driverModel
+	t.Cleanup(func() { driverModel = before })
+	driverModel = modelOf
+	r := open(t, "580", "gpus 1\ngpu 0 drivermodel 0\nfault nvmlDeviceGetDriverModel* calls 1-2 return 999\n")
+	for i, want := range []string{"unknown", "unknown", "wddm"} {
+		if got := r.read(0, monitor.Everything).DriverModel; i != 1 && got != want {
+			t.Errorf("refresh %d: %q, want %q", i, got, want)
+		}
+		r.pass(slow)
+	}
+	r.fake.SetScenario("gpus 1\ngpu 0 drivermodel 0\nfault nvmlDeviceGetDriverModel* return 999\n")
+	device := r.src.devices[0]
+	device.mu.Lock()
+	device.drop() // another handle asks anew
+	device.mu.Unlock()
+	if got := r.read(0, monitor.Everything).DriverModel; got != "wddm" {
+		t.Errorf("after a failure: %q", got)
+	}
+}
+
 // TestDriverModel: on Windows it is part of what a GPU is, and asked once, of old
 // libraries by the older function; elsewhere nobody asks.
 func TestDriverModel(t *testing.T) {
