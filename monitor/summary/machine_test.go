@@ -104,9 +104,14 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(r, v.Elem(), depth)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(r, v.Field(i), depth)
+			if v.Type().Field(i).IsExported() {
+				fill(r, v.Field(i), depth)
+			}
 		}
 	case reflect.Array:
 		for i := range v.Len() {
