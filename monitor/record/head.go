@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"nvtop-lite/monitor"
@@ -114,10 +115,10 @@ func headOfSnapshot(s *monitor.Snapshot) head {
 }
 
 // schemaError returns what ParseJSON says of an object of another schema, nil for
-// any other error.
+// any other error. A schema that is none of this program's is a line of damaged data.
 func schemaError(err error) error {
 	var other *report.SchemaError
-	if errors.As(err, &other) {
+	if errors.As(err, &other) && strings.HasPrefix(other.Schema, "nvtop-lite") {
 		return other
 	}
 	return nil

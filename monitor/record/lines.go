@@ -65,6 +65,7 @@ type lines struct {
 
 	from   int64 // where the bytes of the last piece of text begin
 	good   int64 // the same for the last piece in which a whole line ended
+	before int64 // good before the last line: that may be garbage which looks like one
 	behind int64 // where the bytes of the last piece end, if a line ends with it
 	ended  bool
 	given  bool     // the unfinished last line was returned
@@ -102,7 +103,7 @@ func (l *lines) goTo(p position, number int64) {
 	}
 	l.start = p
 	l.numbered, l.number = number > 0, number-1
-	l.from, l.good, l.behind = p.entry, p.entry, -1
+	l.from, l.good, l.before, l.behind = p.entry, p.entry, p.entry, -1
 	l.ended, l.given = false, false
 }
 
@@ -155,7 +156,7 @@ func (l *lines) take(end int) line {
 	if l.long {
 		found.text, l.long = nil, false
 	} else if n := len(found.text); n > 0 && found.text[0] == '{' && found.text[n-1] == '}' {
-		l.good = l.from
+		l.good, l.before = l.from, l.good
 	}
 	l.r = end + 1
 	l.scanned = l.r
@@ -308,7 +309,7 @@ func (l *lines) begin(entry int64) {
 		l.skip = 0
 	}
 	l.entry = entry
-	l.good, l.behind = entry, -1
+	l.good, l.before, l.behind = entry, entry, -1
 	if l.r == l.w && !l.long && l.skip == 0 {
 		l.start = position{entry, 0}
 	}
@@ -329,10 +330,11 @@ func (l *lines) makeRoom() {
 // one the file ends here if its bytes do: a run that was killed leaves such a
 // member, and so does one that goes on. What follows may have been inflated as a
 // part of the broken one, up to the end of the file; so it is looked for behind
-// the last line that was whole. Nothing is lost where it follows right there.
+// the last line but one that was whole: the end of the last may have come of what
+// follows. Nothing is lost where it follows right there.
 func (l *lines) recover(at position, failure error) error {
 	l.open = false
-	next, _, err := l.nextEntry(max(l.good, at.entry+1), math.MaxInt64)
+	next, _, err := l.nextEntry(max(l.before, at.entry+1), math.MaxInt64)
 	if err != nil {
 		return err
 	}

@@ -568,3 +568,16 @@ func TestReadErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestALineOfNoSchemaOfOurs is a broken line: damaged data may read like that.
+func TestALineOfNoSchemaOfOurs(t *testing.T) {
+	l := recording(2)
+	line := strings.Replace(l[0], "nvtop-lite/1", "n58op-lite/1", 1)
+	for _, content := range []string{l[0] + line + l[1], zipped(l[0] + line + l[1])} {
+		r := open(t, write(t, "x", content))
+		got, err := readAll(r)
+		if broken, _ := r.Broken(); err != nil || !reflect.DeepEqual(got, []int{0, 1}) || broken != 1 {
+			t.Errorf("read %v, %d broken lines, error %v", got, broken, err)
+		}
+	}
+}
