@@ -154,6 +154,7 @@ type Node struct {
 
 // PCI is a GPU of NVIDIA as the kernel sees it, whatever its driver.
 type PCI struct {
+	_      [0]func()
 	BusID  string `json:"bus_id"`
 	Device Word   `json:"device"` // its id
 	Driver Word   `json:"driver"`
