@@ -25,11 +25,12 @@ func (c *calls) Lacks(nvml.Call)                      {}
 func (c *calls) Opened(*nvml.Library, []nvml.Attempt) {}
 func (c *calls) Unified(uint64, string)               {}
 
-// take returns the calls since it was asked last.
+// take returns the calls since it was asked last, but for those of the one who
+// waits for events.
 func (c *calls) take() []nvml.Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := c.list
+	list := slices.DeleteFunc(c.list, func(e nvml.Call) bool { return strings.HasPrefix(e.Function.String(), "nvmlEventSet") })
 	c.list = nil
 	return list
 }
