@@ -777,10 +777,11 @@ func tool(t testing.TB, name, pkg string) string {
 }
 
 // portable is what of a GPU does not depend on the system: Windows has neither
-// Xid events nor a persistence mode, and knows other things of a process.
+// Xid events nor a persistence mode, but models of the driver, and knows other
+// things of a process.
 func portable(g object) object {
 	p := maps.Clone(g)
-	for _, key := range []string{"age_seconds", "state_seconds", "call", "call_seconds", "processes_age_seconds", "ages", "xids", "persistence_mode", "errors"} {
+	for _, key := range []string{"age_seconds", "state_seconds", "call", "call_seconds", "processes_age_seconds", "ages", "xids", "persistence_mode", "driver_model", "errors"} {
 		delete(p, key)
 	}
 	var list []any
@@ -791,6 +792,7 @@ func portable(g object) object {
 	why := maps.Clone(g.object("unavailable"))
 	delete(why, "xids")
 	delete(why, "persistence_mode")
+	delete(why, "driver_model")
 	p["unavailable"] = why
 	var health []any
 	for _, h := range g.objects("health") {
