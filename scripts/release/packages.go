@@ -111,6 +111,15 @@ func (b *builder) packaged(format, arch, needs string, members []member) error {
 		}
 		info.Contents = append(info.Contents, c)
 	}
+	if format == "rpm" {
+		// A folder that the package does not own stays when it is removed.
+		for _, folder := range []string{"doc/" + name, "doc/" + name + "/docs", "licenses/" + name} {
+			info.Contents = append(info.Contents, &files.Content{
+				Destination: "/usr/share/" + folder, Type: files.TypeDir,
+				FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: b.time},
+			})
+		}
+	}
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
 		return err
 	}

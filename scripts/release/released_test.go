@@ -300,6 +300,9 @@ func TestReleasedPackages(t *testing.T) {
 		for _, file := range []string{"man/man1/nvtop-lite.1.gz", "bash-completion/completions/nvtop-lite", "zsh/site-functions/_nvtop-lite", "fish/vendor_completions.d/nvtop-lite.fish", "doc/nvtop-lite/README.md"} {
 			has(t, rpm, listed, "-rw-r--r--", "/usr/share/"+file)
 		}
+		for _, folder := range []string{"doc/nvtop-lite", "doc/nvtop-lite/docs", "licenses/nvtop-lite"} { // else they stay when it is removed
+			has(t, rpm, listed, "drwxr-xr-x", "/usr/share/"+folder+"\n")
+		}
 		if got, want := said(t, "rpm", "-qp", "--licensefiles", rpm), "/usr/share/licenses/nvtop-lite/LICENSE\n/usr/share/licenses/nvtop-lite/NOTICE\n/usr/share/licenses/nvtop-lite/THIRD-PARTY-LICENSES\n"; got != want {
 			t.Errorf("the licences of the .rpm are\n%s", got)
 		}
