@@ -72,6 +72,7 @@ type Cause uint8
 const (
 	CauseOther           Cause = iota
 	CauseNoLibrary             // no library could be loaded
+	CauseNoLoader              // the process can load no library, whether there is one or not
 	CauseNoDriver              // no driver is in sight, or it is not loaded
 	CauseVersionMismatch       // library and kernel module differ
 	CauseNoGPU                 // the driver has no GPU
@@ -83,7 +84,7 @@ const (
 
 // Final reports whether waiting cannot help.
 func (c Cause) Final() bool {
-	return c == CauseNoLibrary || c == CauseVersionMismatch || c == CauseNoSuchGPU
+	return c == CauseNoLibrary || c == CauseNoLoader || c == CauseVersionMismatch || c == CauseNoSuchGPU
 }
 
 // OpenError is the error of a source that cannot be opened. It is plain

@@ -100,11 +100,10 @@ func openHint(loaded bool) string {
 	if loaded {
 		return ""
 	}
-	entries, _ := os.ReadDir("/lib")
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "ld-musl-") {
-			return "this system has the musl C library, and NVML needs glibc"
-		}
+	// Whose loader is at work counts, not which C libraries are installed.
+	maps, _ := os.ReadFile("/proc/self/maps")
+	if strings.Contains(string(maps), "/ld-musl-") {
+		return "this program runs with the musl C library, and NVML needs glibc; on Alpine: apk add gcompat"
 	}
 	return ""
 }

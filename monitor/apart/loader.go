@@ -32,7 +32,7 @@ func (c *Client) startChild(setup *Setup, attr *os.ProcAttr) (child *os.Process,
 func (c *Client) unloadableHere(why string) *monitor.OpenError {
 	if twomode.Static() && c.unloadable == nil {
 		return &monitor.OpenError{
-			Cause: monitor.CauseNoLibrary,
+			Cause: monitor.CauseNoLoader,
 			What:  "without a driver process (" + why + ") the driver's library cannot be loaded",
 			Hint:  plainFile,
 		}
@@ -46,7 +46,7 @@ const plainFile = "use the plain file of the same release, nvtop-lite-linux-ARCH
 // notThrough says that a loader did not get as far as this program.
 func notThrough(why string) *monitor.OpenError {
 	return &monitor.OpenError{
-		Cause: monitor.CauseNoLibrary,
+		Cause: monitor.CauseNoLoader,
 		What:  "the system's loader does not load nvtop-lite: " + why,
 		Hint:  plainFile,
 	}

@@ -56,7 +56,7 @@ func isScarce(err error) bool {
 // noLoader says what the host lacks.
 func noLoader() *monitor.OpenError {
 	e := &monitor.OpenError{
-		Cause: monitor.CauseNoLibrary,
+		Cause: monitor.CauseNoLoader,
 		What:  "this system has no glibc, which the driver's library needs",
 		Hint:  "run nvtop-lite on the host, or in an image that has glibc; --demo, replay, summary, diff and doctor work here too",
 	}
@@ -70,7 +70,7 @@ func noLoader() *monitor.OpenError {
 // refused says that the loader may not be started, as where rules forbid to start
 // programs through it.
 func refused(loader string, err error) *monitor.OpenError {
-	e := &monitor.OpenError{Cause: monitor.CauseNoLibrary, What: loader + " cannot be started: " + err.Error(), Hint: plainFile}
+	e := &monitor.OpenError{Cause: monitor.CauseNoLoader, What: loader + " cannot be started: " + err.Error(), Hint: plainFile}
 	if errors.Is(err, os.ErrPermission) {
 		e.What = "starting a program through " + loader + " is forbidden here (fapolicyd, or another guard): " + err.Error()
 	}

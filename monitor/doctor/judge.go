@@ -92,6 +92,8 @@ func (f *Found) judgeFailure() {
 	case e.Cause == monitor.CauseNoLibrary:
 		cause, cure := f.noLibrary()
 		f.add(critical, "no_library", what, cause, cure)
+	case e.Cause == monitor.CauseNoLoader:
+		f.add(critical, "no_loader", what, "no library was looked for: the driver's own may be there all the same", e.Hint)
 	case e.Cause == monitor.CauseNoDriver:
 		cause, cure := f.noDriver()
 		f.add(critical, "no_driver", what, cause, cure)

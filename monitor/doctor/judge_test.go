@@ -29,6 +29,7 @@ func TestCauseAndCure(t *testing.T) {
 		{"not installed", Found{failed: failed(monitor.CauseNoLibrary, "")}, "no_library", "not installed", "install it"},
 		{"library only missing", Found{failed: failed(monitor.CauseNoLibrary, ""), Driver: Driver{KernelModule: "580.1"}}, "no_library", "kernel driver is loaded", "version 580.1"},
 		{"asked for", Found{failed: failed(monitor.CauseNoLibrary, ""), explicit: "/x"}, "no_library", "--nvml", "the hint"},
+		{"no loader", Found{failed: failed(monitor.CauseNoLoader, "")}, "no_loader", "no library was looked for", "the hint"},
 		{"not loadable", Found{failed: failed(monitor.CauseNoLibrary, ""), Library: Library{Tried: []Try{{Answer: "wrong ELF class"}}}}, "no_library", "cannot be loaded", "processor"},
 		{"no utility", Found{failed: failed(monitor.CauseNoLibrary, ""), System: docker, Nodes: there}, "no_library", "not the driver's library", "NVIDIA_DRIVER_CAPABILITIES must have utility"},
 		{"no driver in container", Found{failed: failed(monitor.CauseNoLibrary, ""), System: docker}, "no_library", "without the driver", "--gpus all"},
