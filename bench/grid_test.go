@@ -95,6 +95,7 @@ func (s filling) Reading(id monitor.ReadingID, r monitor.Reading) {
 }
 func (s filling) Fans(f []monitor.Fan, st monitor.Status) { s.GPU.Fans, s.FansStatus = f, st }
 func (s filling) XIDs(x []monitor.XID, st monitor.Status) { s.GPU.XIDs, s.XIDsStatus = x, st }
+func (s filling) Adapter(a *monitor.Adapter)              { s.GPU.Adapter = a }
 func (s filling) MIG(g []monitor.GPU, st monitor.Status)  { s.GPU.MIG, s.MIGStatus = g, st }
 func (s filling) Processes(p []monitor.Process, st monitor.Status) {
 	s.GPU.Processes, s.ProcStatus = p, st

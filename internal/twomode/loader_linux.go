@@ -6,12 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // ErrNoLoader says that the host has no loader of glibc where one was looked for.
+// Any other error of Command is that of a system without means to look.
 var ErrNoLoader = errors.New("no loader of glibc found")
 
 // known is where glibc's loader lies on most systems, and machine is what an ELF
@@ -31,6 +32,11 @@ func known() (paths []string, machine uint16) {
 // NixOS. A program with more rights than its caller looks in the usual places
 // alone, since the caller chose the other programs.
 func Command(file, name string, args ...string) (loader string, argv []string, err error) {
+	root, err := os.Open("/")
+	if err != nil {
+		return "", nil, err // all else would look as if it were not there
+	}
+	root.Close()
 	paths, machine := known()
 	for _, path := range paths {
 		if usable(path, machine) {
@@ -58,12 +64,12 @@ func Command(file, name string, args ...string) (loader string, argv []string, e
 // crashes with it. Nor is the one by which NixOS explains that it has none.
 func usable(path string, machine uint16) bool {
 	for file, links := path, 0; links < maxLinks; links++ {
-		if !filepath.IsAbs(file) || strings.Contains(file, "stub-ld") || strings.Contains(file, "musl") {
+		if !filepath.IsAbs(file) || strings.Contains(file, "stub-ld") || strings.Contains(filepath.Base(file), "musl") {
 			return false
 		}
 		to, err := os.Readlink(file)
 		if err != nil { // it is no link
-			f, err := os.Open(file)
+			f, err := open(file)
 			if err != nil {
 				return false
 			}
@@ -79,10 +85,20 @@ func usable(path string, machine uint16) bool {
 	return false
 }
 
-// Musl reports whether the host has the C library musl.
+// Musl reports whether the host has the C library musl, for this machine.
 func Musl() bool {
-	list, _ := os.ReadDir("/lib")
-	return slices.ContainsFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "ld-musl-") })
+	machine := "x86_64"
+	if runtime.GOARCH == "arm64" {
+		machine = "aarch64"
+	}
+	_, err := os.Stat("/lib/ld-musl-" + machine + ".so.1")
+	return err == nil
+}
+
+// open opens a file, whatever it is: a pipe that nobody writes to must not hold up
+// anybody.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 const (
@@ -101,7 +117,7 @@ func isFor(f *os.File, machine uint16) (header [headerSize]byte, ok bool) {
 
 // interpreter is the loader that a program asks for, "" for none.
 func interpreter(program string, machine uint16) string {
-	f, err := os.Open(program)
+	f, err := open(program)
 	if err != nil {
 		return ""
 	}

@@ -23,6 +23,7 @@ const (
 	silentLimit   = 10 * time.Second       // a stream whose driver process says nothing for this long is given up
 	maxFalls      = 2                      // a stream whose driver process falls this often in a row is given up
 	saidWait      = 100 * time.Millisecond // for the last words of a driver process
+	maxNoStarts   = 5                      // a stream whose driver process was there and cannot be started this often in a row is given up
 	maxHelloFalls = 3                      // a driver process that never gets as far as its first word is done without
 )
 
@@ -44,6 +45,7 @@ type Client struct {
 	stop   chan struct{}
 	once   sync.Once
 
+	loads      bool               // the host's loader has started a driver process
 	unloadable *monitor.OpenError // why no loader is used any more; nil where one may be
 
 	mu      sync.Mutex
@@ -147,7 +149,13 @@ func (f fall) String() string {
 
 // hint says what to do about it.
 func (f fall) hint() string {
-	if f.scarce {
+	var open *monitor.OpenError
+	switch {
+	case errors.As(f.nostart, &open):
+		return open.Hint
+	case errors.Is(f.nostart, syscall.EMFILE):
+		return "no more files may be open: see ulimit -n"
+	case f.scarce:
 		return "no more processes or threads may be started: see ulimit -u, and the limit of PIDs of a container"
 	}
 	return "the driver's library faults; run it again, and nvidia-smi to see whether it does the same"
@@ -159,6 +167,7 @@ func (c *Client) keep() {
 	var (
 		backOff    = time.Second
 		falls      int // in a row without a snapshot
+		noStarts   int // in a row, of one that was there before
 		helloFalls int
 		last       *monitor.Snapshot
 		setup      = c.opts.Setup
@@ -181,22 +190,26 @@ func (c *Client) keep() {
 		case f.nostart != nil && !f.scarce:
 			c.runInside(setup, f.nostart.Error(), deliver)
 			return
-		case f.loaded && !f.hello && !f.scarce:
+		case f.loaded && !f.hello && !f.scarce && !c.loads && !strings.HasPrefix(f.why, "signal: "):
 			c.unloadable = notThrough(f.why)
 			continue
 		}
+		c.loads = c.loads || f.loaded && f.hello
 		setup.Fell = setup.Fell || f.nostart == nil
 		if f.spoke {
 			falls = 0
 		}
-		falls++
-		if !f.hello && !f.scarce { // without threads the program itself would end
+		if noStarts++; f.nostart == nil || !c.loads {
+			noStarts = 0
+			falls++
+		}
+		if !f.hello && !f.scarce && !c.loads { // without threads the program itself would end
 			if helloFalls++; helloFalls >= maxHelloFalls {
 				c.runInside(setup, f.why, deliver)
 				return
 			}
 		}
-		if setup.Complete && (falls >= maxFalls || f.hello && setup.Timeout > 0) {
+		if setup.Complete && (falls >= maxFalls || noStarts >= maxNoStarts || f.hello && setup.Timeout > 0) {
 			c.deliver(Event{Failed: &monitor.OpenError{What: f.String(), Hint: f.hint()}})
 			return
 		}
@@ -243,20 +256,20 @@ func (c *Client) stopped() bool {
 func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	inR, inW, err := os.Pipe()
 	if err != nil {
-		return fall{nostart: err}
+		return c.noStart(err)
 	}
 	defer inW.Close()
 	outR, outW, err := os.Pipe()
 	if err != nil {
 		inR.Close()
-		return fall{nostart: err}
+		return c.noStart(err)
 	}
 	defer outR.Close()
 	errR, errW, err := os.Pipe()
 	if err != nil {
 		inR.Close()
 		outW.Close()
-		return fall{nostart: err}
+		return c.noStart(err)
 	}
 	attr := &os.ProcAttr{Files: []*os.File{inR, outW, errW}}
 	place(attr, setup)
@@ -270,7 +283,7 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	errW.Close()
 	if err != nil {
 		errR.Close()
-		return fall{nostart: err, scarce: errors.Is(err, syscall.EAGAIN)}
+		return c.noStart(err)
 	}
 	bind(child, setup)
 	said := collect(errR, maxSaid)

@@ -3,6 +3,7 @@ package apart
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"nvtop-lite/internal/twomode"
 	"nvtop-lite/monitor"
@@ -14,7 +15,7 @@ import (
 func (c *Client) startChild(setup *Setup, attr *os.ProcAttr) (child *os.Process, loaded bool, err error) {
 	if twomode.Static() && !setup.Demo && !setup.Idle && c.unloadable == nil {
 		child, err := startLoaded(attr)
-		if !errors.As(err, &c.unloadable) {
+		if c.loads || !errors.As(err, &c.unloadable) {
 			return child, true, err
 		}
 	}
@@ -50,4 +51,22 @@ func notThrough(why string) *monitor.OpenError {
 		What:  "the system's loader does not load nvtop-lite: " + why,
 		Hint:  plainFile,
 	}
+}
+
+// noStart is that no driver process could be started. What has gone before may go
+// again, and what is scarce may be there again; a program that runs without a
+// loader cannot do without.
+func (c *Client) noStart(err error) fall {
+	scarce := errors.Is(err, syscall.EAGAIN) || twomode.Static() && isScarce(err)
+	return fall{nostart: err, scarce: c.loads || scarce}
+}
+
+// isScarce reports whether something was lacking that may be there again.
+func isScarce(err error) bool {
+	for _, lack := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, lack) {
+			return true
+		}
+	}
+	return false
 }

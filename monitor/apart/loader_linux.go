@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -19,14 +18,27 @@ import (
 func startLoaded(attr *os.ProcAttr) (*os.Process, error) {
 	with := *attr
 	file := programFile()
-	if own, err := os.Open(thisProgram); err == nil {
+	own, err := os.Open(thisProgram)
+	switch {
+	case err == nil:
 		defer own.Close()
 		file = fdFolder + strconv.Itoa(len(attr.Files))
 		with.Files = append(attr.Files[:len(attr.Files):len(attr.Files)], own)
+	case errors.Is(err, os.ErrPermission):
+		return nil, &monitor.OpenError{
+			Cause: monitor.CauseNoLoader,
+			What:  "nvtop-lite may not read its own file, which the system's loader must",
+			Hint:  "chmod a+r " + startedAs + ", or " + plainFile,
+		}
+	case !errors.Is(err, os.ErrNotExist): // as it is without /proc
+		return nil, err
 	}
 	loader, argv, err := twomode.Command(file, name, Argument)
-	if err != nil {
+	switch {
+	case errors.Is(err, twomode.ErrNoLoader):
 		return nil, noLoader()
+	case err != nil:
+		return nil, err
 	}
 	child, err := os.StartProcess(loader, argv, &with)
 	if err != nil && !isScarce(err) {
@@ -38,19 +50,14 @@ func startLoaded(attr *os.ProcAttr) (*os.Process, error) {
 // fdFolder is where a process finds its open files.
 const fdFolder = "/proc/self/fd/"
 
-// arrive puts in order what starting through a loader has left: the open file of
-// this program, and the loader's name.
+// arrive puts in order what the way of starting has left: the open file of this
+// program, where a loader got it, and a name that is that of a loader or of a link.
 func arrive() {
 	fd, found := strings.CutPrefix(os.Args[0], fdFolder)
 	if n, err := strconv.Atoi(fd); found && err == nil {
 		_ = unix.Close(n)
-		_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 	}
-}
-
-// isScarce reports whether there was no room for one more process, which may pass.
-func isScarce(err error) bool {
-	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
+	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
 // noLoader says what the host lacks.
@@ -72,7 +79,7 @@ func noLoader() *monitor.OpenError {
 func refused(loader string, err error) *monitor.OpenError {
 	e := &monitor.OpenError{Cause: monitor.CauseNoLoader, What: loader + " cannot be started: " + err.Error(), Hint: plainFile}
 	if errors.Is(err, os.ErrPermission) {
-		e.What = "starting a program through " + loader + " is forbidden here (fapolicyd, or another guard): " + err.Error()
+		e.What = "starting a program through " + loader + " is forbidden here (by its mode, fapolicyd or another guard): " + err.Error()
 	}
 	return e
 }
