@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -28,10 +29,36 @@ func TestWithGlibc(t *testing.T) {
 	reads(t, tr.run(run{}, once...))
 	t.Run("no /proc", func(t *testing.T) { reads(t, tr.run(run{noProc: true}, once...)) })
 	t.Run("all at once", func(t *testing.T) { reads(t, tr.run(run{env: []string{"LD_BIND_NOW=1"}}, once...)) })
+	t.Run("not to be read", func(t *testing.T) {
+		tr.write("/unreadable", nil, 0o111)
+		tr.add("/unreadable", program(t, "amd64"))
+		if err := os.Chmod(filepath.Join(tr.dir, "unreadable"), 0o111); err != nil {
+			t.Fatal(err)
+		}
+		says(t, tr.run(run{user: true}, "/unreadable", "--once", "--nvml", fakeFile), 1, "may not read its own file", "chmod a+r /unreadable")
+	})
 	t.Run("by hand", func(t *testing.T) { reads(t, tr.run(run{}, append([]string{loaders["amd64"]}, once...)...)) })
 	t.Run("no library", func(t *testing.T) {
 		says(t, tr.run(run{}, "/nvtop-lite", "--once"), 1, "no NVIDIA driver library found", "libnvidia-ml.so.1")
 	})
+}
+
+// TestLoaderElsewhere: what is at the usual place decides, not what its folder is
+// called.
+func TestLoaderElsewhere(t *testing.T) {
+	tr := newTree(t, "amd64")
+	tr.addGlibc("amd64", "/opt/musl-free", "/lib/x86_64-linux-gnu")
+	tr.addFake(fakePath, "amd64", oneGPU)
+	lib64 := filepath.Join(tr.dir, "lib64")
+	if err := errors.Join(os.Mkdir(lib64, 0o755), os.Symlink("/opt/musl-free/ld-linux-x86-64.so.2", filepath.Join(lib64, "ld-linux-x86-64.so.2"))); err != nil {
+		t.Fatal(err)
+	}
+	reads(t, tr.run(run{}, once...))
+	loader := filepath.Join(lib64, "ld-linux-x86-64.so.2")
+	if err := errors.Join(os.Remove(loader), syscall.Mkfifo(loader, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	says(t, tr.run(run{}, once...), 1, "has no glibc")
 }
 
 // TestNixOS: the loader is in the store alone, and known to those who started the

@@ -107,6 +107,38 @@ func TestDriverProcess(t *testing.T) {
 	row(t, rows) // what was on its way is gone: this is of the new one
 }
 
+// TestLoaderComesBack: during an upgrade of the system the loader may be away for a
+// moment, which ends nothing that was running.
+func TestLoaderComesBack(t *testing.T) {
+	tr := newTree(t, "amd64")
+	tr.addGlibc("amd64", "/lib64", "/lib/x86_64-linux-gnu")
+	tr.addFake(fakePath, "amd64", oneGPU)
+	cmd := tr.command(run{}, "/nvtop-lite", "--json", "-i", "0.1", "--nvml", fakeFile)
+	out, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	rows := bufio.NewReader(out)
+	row(t, rows)
+	loader := filepath.Join(tr.dir, loaders["amd64"])
+	child := childOf(t, cmd.Process.Pid)
+	if err := errors.Join(os.Rename(loader, loader+".away"), syscall.Kill(child, syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	back := make(chan error, 1)
+	time.AfterFunc(2*time.Second, func() { back <- os.Rename(loader+".away", loader) })
+	for range 40 { // more than the old one can have left in its pipe
+		row(t, rows)
+	}
+	if err := <-back; err != nil {
+		t.Fatal(err)
+	}
+}
+
 // loaderName is how the kernel's lists show glibc's loader on amd64.
 const loaderName = "/ld-linux-x86-64"
 
