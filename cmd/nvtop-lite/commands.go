@@ -62,7 +62,7 @@ func (o *options) setCommand(word string) error {
 	case c == nil:
 		o.command = word
 	case len(o.operands) < len(c.operands):
-		if word == "" {
+		if word == "" && c.name != commandCompletion {
 			return &usageError{what: c.name + ": an empty name is no file"}
 		}
 		o.operands = append(o.operands, word)

@@ -66,7 +66,7 @@ func TestFishCompletes(t *testing.T) {
 	fish := tool(t, "fish", "fish")
 	file := completions(t, "fish")
 	var b strings.Builder
-	fmt.Fprintf(&b, "source %s\n", file)
+	fmt.Fprintf(&b, "set -u\nsource %s\n", file) // as some have it in their shell
 	for i, c := range completed {
 		fmt.Fprintf(&b, "complete -C 'nvtop-lite %s'\necho =%d\n", c.line, i)
 	}
@@ -96,11 +96,11 @@ func TestBashCompletes(t *testing.T) {
 	bash := tool(t, "bash", "bash")
 	file := completions(t, "bash")
 	var b strings.Builder
-	fmt.Fprintf(&b, "source %s\n", file)
+	fmt.Fprintf(&b, "set -u\nsource %s\n", file) // as some have it in their shell
 	b.WriteString("compopt() { echo \"$*\"; }\n")
 	for _, c := range completed {
 		words := strings.Split(strings.ReplaceAll(c.line, "=", " = "), " ")
-		fmt.Fprintf(&b, "COMP_WORDS=(nvtop-lite '%s')\nCOMP_CWORD=%d\n_nvtop_lite\necho \"${COMPREPLY[*]}\"\n", strings.Join(words, "' '"), len(words))
+		fmt.Fprintf(&b, "COMP_WORDS=(nvtop-lite '%s')\nCOMP_CWORD=%d\n_nvtop_lite\necho \"${COMPREPLY[*]-}\"\n", strings.Join(words, "' '"), len(words))
 	}
 	r := run(t, nil, bash, "--norc", "-c", b.String())
 	says(t, r, 0, "")
