@@ -19,6 +19,7 @@ type Source struct {
 	counters counters
 	adapters adapters
 
+	telling sync.Mutex
 	mu      sync.Mutex
 	cards   map[string]card // by key, those of NVML
 	last    *found

@@ -65,8 +65,10 @@ func some(s string) *string {
 	return &s
 }
 
-// told tells what is known by now.
+// told tells what is known by now, one after the other: the last is the newest.
 func (s *Source) told() {
+	s.telling.Lock()
+	defer s.telling.Unlock()
 	s.mu.Lock()
 	t := tellOf(s.last, s.cards)
 	s.mu.Unlock()
