@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -50,14 +51,21 @@ func startLoaded(attr *os.ProcAttr) (*os.Process, error) {
 // fdFolder is where a process finds its open files.
 const fdFolder = "/proc/self/fd/"
 
-// arrive puts in order what the way of starting has left: the open file of this
-// program, where a loader got it, and a name that is that of a loader or of a link.
+// arrive closes the open file of this program that a loader got to start it.
 func arrive() {
 	fd, found := strings.CutPrefix(os.Args[0], fdFolder)
 	if n, err := strconv.Atoi(fd); found && err == nil {
 		_ = unix.Close(n)
 	}
-	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
+}
+
+// A driver process that was started through a loader, or by a link, has the name of
+// that. A process has the name of its first thread, and there init runs.
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == Argument {
+		text := append([]byte(name), 0)
+		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text[0])), 0, 0, 0)
+	}
 }
 
 // noLoader says what the host lacks.

@@ -76,8 +76,10 @@ func TestDriverProcess(t *testing.T) {
 	plainly, _ := stream(plain)
 	cmd, rows := stream(copied)
 	child, want := childOf(t, cmd.Process.Pid), childOf(t, plainly.Process.Pid)
-	if got := read(t, child, "comm"); got != "nvtop-lite\n" {
-		t.Errorf("it is called %q", got)
+	for _, pid := range []int{child, want} {
+		if got := read(t, pid, "comm"); got != "nvtop-lite\n" {
+			t.Errorf("it is called %q", got)
+		}
 	}
 	if got := read(t, child, "cmdline"); !strings.HasPrefix(got, "nvtop-lite\x00") {
 		t.Errorf("its command line is %q", got)
