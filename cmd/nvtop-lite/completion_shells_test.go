@@ -66,7 +66,7 @@ func TestFishCompletes(t *testing.T) {
 	fish := tool(t, "fish", "fish")
 	file := completions(t, "fish")
 	var b strings.Builder
-	fmt.Fprintf(&b, "set -u\nsource %s\n", file) // as some have it in their shell
+	fmt.Fprintf(&b, "source %s\n", file)
 	for i, c := range completed {
 		fmt.Fprintf(&b, "complete -C 'nvtop-lite %s'\necho =%d\n", c.line, i)
 	}
