@@ -58,12 +58,19 @@ func tool(t *testing.T, name, debian string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is missing: apt-get install %s", name, debian)
-		}
-		t.Skipf("%s is missing: apt-get install %s", name, debian)
+		unable(t, name+" is missing: apt-get install "+debian)
 	}
 	return path
+}
+
+// unable leaves a test out for what this machine lacks, which no run for a change
+// may do.
+func unable(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }
 
 // A tree is a folder that a program takes for the whole system.
@@ -188,7 +195,7 @@ func (tr tree) command(r run, args ...string) *exec.Cmd {
 	flags := []string{"-m"}
 	if os.Getuid() != 0 {
 		if r.user {
-			tr.t.Skip("needs root")
+			unable(tr.t, "needs root")
 		}
 		flags = []string{"-r", "-m"}
 	}
