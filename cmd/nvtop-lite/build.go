@@ -29,7 +29,7 @@ func build(setup apart.Setup, warnings []monitor.Warning) (*sample.Sampler, erro
 func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*sample.Sampler, error) {
 	h := host.Open(setup.Root)
 	cfg := sample.Config{
-		Host: h, Processes: process.NewTable(h, names), Label: "live", Warnings: warnings,
+		Host: h, Processes: process.NewTable(h, names, setup.Complete), Label: "live", Warnings: warnings,
 		Complete: setup.Complete, Count: setup.Count, Timeout: setup.Timeout,
 	}
 	if setup.Demo {

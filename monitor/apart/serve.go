@@ -22,7 +22,9 @@ const aliveEvery = 1250 * time.Millisecond
 // is put right by restore, from what the program sent of it and what it wrote
 // on its standard error.
 func Serve(build Build, restore func(modes, trace []byte)) int {
-	runtime.GOMAXPROCS(2)
+	// More threads wake each other at each refresh. A call of the driver that blocks
+	// holds up nothing: the runtime takes the processor from it.
+	runtime.GOMAXPROCS(1)
 	arrive()
 	ignoreSignals()
 	in, out, err := takePipes()

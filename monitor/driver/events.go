@@ -12,7 +12,7 @@ import (
 
 const (
 	firstWait   = 20 * time.Millisecond // the first slices are short, since the program may end at once
-	longestWait = time.Second
+	longestWait = nvml.EventSlice
 	lateWait    = 2 * time.Second // a slice that much longer than it was to be hangs
 	settleTime  = 1500 * time.Millisecond
 )

@@ -23,6 +23,7 @@ type Reader struct {
 	cpu      cpuTimes
 	cpuSeen  bool
 	load     monitor.Reading
+	boot     monitor.Text // once it is known
 	platform *monitor.Platform
 }
 
@@ -71,10 +72,14 @@ func (r *Reader) hostname() monitor.Text {
 }
 
 func (r *Reader) bootID() monitor.Text {
-	if !r.root.Files() {
-		return nativeBootID()
+	if !r.boot.Known() {
+		if r.root.Files() {
+			r.boot = r.root.Line("/proc/sys/kernel/random/boot_id")
+		} else {
+			r.boot = nativeBootID()
+		}
 	}
-	return r.root.Line("/proc/sys/kernel/random/boot_id")
+	return r.boot
 }
 
 func (r *Reader) cpuPercent() monitor.Reading {

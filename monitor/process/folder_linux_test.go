@@ -55,7 +55,7 @@ func TestFolder(t *testing.T) {
 
 func TestFolderUnderARoot(t *testing.T) {
 	root := fakeRoot(t, map[string]string{"proc/4242/cwd@": "/src/\xff"})
-	p := fillOne(NewTable(host.Open(root), Names{}), 4242, second)
+	p := fillOne(NewTable(host.Open(root), Names{}, false), 4242, second)
 	if got := Folder(host.Open(root), &p); got != monitor.OfText("/src/\uFFFD") {
 		t.Errorf("%+v", got)
 	}

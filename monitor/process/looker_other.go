@@ -19,8 +19,8 @@ func newLooker(h *host.Reader) looker {
 // nobody stands for systems in which no process is looked up.
 type nobody struct{}
 
-func (nobody) sample(uint32) (sample, error)         { return sample{}, errors.ErrUnsupported }
-func (nobody) describe(uint32, sample) (facts, bool) { return facts{}, false }
-func (nobody) judge(holding) verdict                 { return verdict{why: monitor.NotSupported} }
-func (nobody) absent(uint32, error) verdict          { return verdict{why: monitor.NotSupported} }
-func (nobody) title(uint32) string                   { return "" }
+func (nobody) sample(uint32, *sample, int64) (sample, error) { return sample{}, errors.ErrUnsupported }
+func (nobody) describe(uint32, sample) (facts, bool)         { return facts{}, false }
+func (nobody) judge(holding) verdict                         { return verdict{why: monitor.NotSupported} }
+func (nobody) absent(uint32, error) verdict                  { return verdict{why: monitor.NotSupported} }
+func (nobody) title(uint32) string                           { return "" }

@@ -48,7 +48,7 @@ func open(pid uint32) (windows.Handle, error) {
 	return h, err
 }
 
-func (t *tasks) sample(pid uint32) (sample, error) {
+func (t *tasks) sample(pid uint32, _ *sample, _ int64) (sample, error) {
 	h, err := open(pid)
 	if err != nil {
 		return sample{}, err

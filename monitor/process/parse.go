@@ -18,6 +18,7 @@ type stat struct {
 	cpu     uint64 // user and system time, clock ticks
 	threads uint64
 	start   uint64 // clock ticks after boot
+	rss     uint64 // resident pages, not exactly: see tree.memory
 }
 
 // The separators of what the kernel writes. It is cut with them by hand: loops
@@ -34,7 +35,7 @@ func parseStat(data []byte) (stat, error) {
 		return stat{}, errStat
 	}
 	// The numbers are those of proc(5), which counts the PID as 1.
-	const stateField, parent, utime, stime, threads, start = 3, 4, 14, 15, 20, 22
+	const stateField, parent, utime, stime, threads, start, rss = 3, 4, 14, 15, 20, 22, 24
 	var s stat
 	field := stateField
 	for word, rest, more := []byte(nil), bytes.TrimSuffix(data[to+1:], newline), true; more; {
@@ -57,11 +58,13 @@ func parseStat(data []byte) (stat, error) {
 			s.threads, err = strconv.ParseUint(string(word), 10, 62)
 		case start:
 			s.start, err = strconv.ParseUint(string(word), 10, 63)
+		case rss:
+			s.rss, err = strconv.ParseUint(string(word), 10, 64)
 		}
 		if err != nil {
 			return stat{}, errStat
 		}
-		if field == start {
+		if field == rss {
 			s.comm = strings.ToValidUTF8(string(data[from+1:to]), "\uFFFD")
 			return s, nil
 		}

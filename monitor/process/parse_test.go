@@ -18,7 +18,7 @@ func statLine(pid uint32, comm, state string, utime, stime, start, pages uint64)
 func TestParseStat(t *testing.T) {
 	for _, comm := range []string{"python3", "(a b) c)", "", ") R 1 1 1", "new\nline"} {
 		s, err := parseStat([]byte(statLine(7, comm, "S", 30, 12, 9000, 77)))
-		if err != nil || s != (stat{comm: comm, state: 'S', parent: 1, cpu: 42, threads: 1, start: 9000}) {
+		if err != nil || s != (stat{comm: comm, state: 'S', parent: 1, cpu: 42, threads: 1, start: 9000, rss: 77}) {
 			t.Errorf("%q: %+v, %v", comm, s, err)
 		}
 	}

@@ -32,6 +32,9 @@ const (
 	// long after each that did not come. The command line of a process that
 	// hangs in the kernel may never come.
 	patience = 250 * time.Millisecond
+	// memoryHolds is how long a process that seems to have kept its memory is
+	// believed to.
+	memoryHolds = 5 * time.Second
 	// maxPending is how many such answers are waited for at once.
 	maxPending = 8
 )
@@ -41,6 +44,7 @@ type Table struct {
 	mu       sync.Mutex
 	looker   looker
 	service  *service // nil where no name service is asked
+	complete bool
 	patience time.Duration
 	entries  map[uint32]*entry
 	swept    int64
@@ -50,8 +54,9 @@ type Table struct {
 // looker looks processes up in one kind of system.
 type looker interface {
 	// sample reads what changes; it is called for each process in each round,
-	// from one goroutine at a time.
-	sample(pid uint32) (sample, error)
+	// from one goroutine at a time. What before holds, when it is not nil, need not
+	// be read again where it is known to hold, or costs much and nearly does.
+	sample(pid uint32, before *sample, now int64) (sample, error)
 	// describe reads what stays, of the process that sample saw; ok is false
 	// when that is no longer there. It is called in a goroutine of its own and
 	// may block.
@@ -70,6 +75,7 @@ type sample struct {
 	startTime int64         // ns since 1970, 0 unknown
 	cpu       time.Duration // CPU time spent so far
 	memory    monitor.Reading
+	pages     uint64 // tells when memory has changed
 	comm      string // the kernel's name for it; another one means another program
 	ended     bool   // a zombie
 }
@@ -121,9 +127,12 @@ type answer struct {
 	ok    bool
 }
 
-// NewTable returns a table that looks processes up under the root of h.
-func NewTable(h *host.Reader, names Names) *Table {
+// NewTable returns a table that looks processes up under the root of h. One that is
+// complete reads everything each time; else memory that seems to be the same is
+// read every 5 s.
+func NewTable(h *host.Reader, names Names, complete bool) *Table {
 	t := newTable(newLooker(h))
+	t.complete = complete
 	// Elsewhere owners are no numbers, or not of this machine.
 	if names.Libc && h.Root().Here() && h.Root().Files() {
 		t.service = newService(libcAccount, names)
@@ -169,7 +178,11 @@ func (t *Table) Fill(list []monitor.Process, local bool, now int64) {
 func (t *Table) fill(p *monitor.Process, now int64, w *waiter) {
 	e := t.entries[p.PID]
 	if e == nil || now-e.at >= int64(fresh) || now < e.at {
-		s, err := t.looker.sample(p.PID)
+		var before *sample
+		if e != nil && !t.complete {
+			before = &e.sample
+		}
+		s, err := t.looker.sample(p.PID, before, now)
 		if err != nil {
 			t.miss(p, err)
 			return
@@ -201,7 +214,7 @@ func (t *Table) fill(p *monitor.Process, now int64, w *waiter) {
 	if e.startTime != 0 {
 		p.StartTime = at(monitor.OfInt(e.startTime), e.at)
 	}
-	p.HostMemoryBytes = at(e.memory, e.at)
+	p.HostMemoryBytes = e.memory
 	p.CPUPercent = e.load
 }
 
@@ -260,6 +273,9 @@ func (t *Table) update(pid uint32, s sample, now int64) *entry {
 		if e.comm != s.comm {
 			e.known, e.asked, e.blanks = false, nil, 0
 		}
+	}
+	if s.memory.Known() && s.memory.At == 0 {
+		s.memory.At = now
 	}
 	e.sample, e.at = s, now
 	if e.cpuAt == 0 {

@@ -149,7 +149,7 @@ func TestClosedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := fillOne(NewTable(host.Open(root), Names{}), 4242, second)
+	p := fillOne(NewTable(host.Open(root), Names{}, false), 4242, second)
 	if p.Name.Value != "[python3]" || p.Command.Reason != monitor.NoPermission || p.User.Reason != monitor.NoPermission ||
 		p.Container.Reason != monitor.NoPermission || p.Job.Reason != monitor.NoPermission || !p.HostMemoryBytes.Known() {
 		t.Errorf("%+v", p)
@@ -158,7 +158,7 @@ func TestClosedFiles(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "proc/4242/stat"), 0); err != nil {
 		t.Fatal(err)
 	}
-	p = fillOne(NewTable(host.Open(root), Names{}), 4242, second)
+	p = fillOne(NewTable(host.Open(root), Names{}, false), 4242, second)
 	unknownBecause(t, "closed", p, monitor.NoPermission)
 	if p.Namespace != monitor.NamespaceSame {
 		t.Errorf("namespace %v", p.Namespace)

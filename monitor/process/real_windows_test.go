@@ -12,7 +12,7 @@ import (
 )
 
 func TestThisProcess(t *testing.T) {
-	tab := NewTable(host.Open(""), Names{})
+	tab := NewTable(host.Open(""), Names{}, false)
 	began := time.Now()
 	p := fillOne(tab, uint32(os.Getpid()), second)
 	if want := filepath.Base(os.Args[0]); !strings.EqualFold(p.Name.Value, want) {
@@ -50,7 +50,7 @@ func TestThisProcess(t *testing.T) {
 }
 
 func TestNobody(t *testing.T) {
-	tab := NewTable(host.Open(""), Names{})
+	tab := NewTable(host.Open(""), Names{}, false)
 	unknownBecause(t, "PID 0", fillOne(tab, 0, second), monitor.NotFound)
 	unknownBecause(t, "no such PID", fillOne(tab, 0xFFFFFFF0, second), monitor.NotFound)
 }

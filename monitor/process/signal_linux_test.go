@@ -313,7 +313,7 @@ func TestSignalNamespaces(t *testing.T) {
 func TestSignalsStayOnThisMachine(t *testing.T) {
 	root := fakeRoot(t, nil)
 	s := NewSignaller(host.Open(root))
-	p := fillOne(NewTable(host.Open(root), Names{}), 4242, second)
+	p := fillOne(NewTable(host.Open(root), Names{}, false), 4242, second)
 	_, err := s.Pin(&p)
 	refused(t, "another root", err, "not of this machine", nil)
 	child := sleeper(t)

@@ -40,7 +40,7 @@ func waiting(t *testing.T) *exec.Cmd {
 func TestTerminate(t *testing.T) {
 	s := NewSignaller(host.Open(""))
 	child := waiting(t)
-	p := fillOne(NewTable(host.Open(""), Names{}), uint32(child.Process.Pid), second)
+	p := fillOne(NewTable(host.Open(""), Names{}, false), uint32(child.Process.Pid), second)
 	if _, err := s.Pin(&p); err == nil || !strings.Contains(err.Error(), "a child of this program") {
 		t.Errorf("our own child: %v", err)
 	}
@@ -77,7 +77,7 @@ func TestTerminate(t *testing.T) {
 
 func TestNeverTerminated(t *testing.T) {
 	s := NewSignaller(host.Open(""))
-	tab := NewTable(host.Open(""), Names{})
+	tab := NewTable(host.Open(""), Names{}, false)
 	for name, tt := range map[string]struct {
 		p    monitor.Process
 		says string

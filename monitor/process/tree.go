@@ -59,7 +59,7 @@ func procPath(pid uint32, file string) string {
 	return "/proc/" + strconv.FormatUint(uint64(pid), 10) + "/" + file
 }
 
-func (t *tree) sample(pid uint32) (sample, error) {
+func (t *tree) sample(pid uint32, before *sample, now int64) (sample, error) {
 	st, err := t.stat(pid, t.buf[:])
 	if err != nil {
 		return sample{}, err
@@ -73,16 +73,21 @@ func (t *tree) sample(pid uint32) (sample, error) {
 	if boot := t.bootTime(); boot != 0 {
 		s.startTime = boot + int64(ticks(st.start, t.hz))
 	}
-	s.memory = t.memory(pid)
-	if s.ended {
+	s.pages = st.rss
+	switch {
+	case s.ended:
 		s.memory = monitor.Unknown(monitor.NotFound) // its memory went before it
+	case before != nil && before.start == s.start && before.pages == s.pages && before.memory.Known() && now-before.memory.At < int64(memoryHolds):
+		s.memory = before.memory
+	default:
+		s.memory = t.memory(pid)
 	}
 	return s, nil
 }
 
-// memory reads the resident pages from statm. Field 24 of stat is cheaper, but
+// memory reads the resident pages from statm. Field 24 of stat costs nothing, but
 // newer kernels do not add up in it what each CPU has counted for itself: small
-// processes have 0 pages there.
+// processes have 0 pages there. Where it stays the same, statm has not changed much.
 func (t *tree) memory(pid uint32) monitor.Reading {
 	data, err := t.root.ReadOnce(procPath(pid, "statm"), t.buf[:])
 	if err != nil {

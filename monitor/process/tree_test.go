@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"nvtop-lite/internal/fixture"
 	"nvtop-lite/monitor"
@@ -54,7 +55,7 @@ func fakeRoot(t *testing.T, change map[string]string) string {
 
 func fillTree(t *testing.T, change map[string]string, pid uint32) monitor.Process {
 	t.Helper()
-	return fillOne(NewTable(host.Open(fakeRoot(t, change)), Names{}), pid, second)
+	return fillOne(NewTable(host.Open(fakeRoot(t, change)), Names{}, false), pid, second)
 }
 
 func TestServer(t *testing.T) {
@@ -247,7 +248,7 @@ func BenchmarkFill(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	tab := NewTable(host.Open(root), Names{})
+	tab := NewTable(host.Open(root), Names{}, false)
 	now := second
 	tab.Fill(list, true, now)
 	b.ReportAllocs()
@@ -256,4 +257,42 @@ func BenchmarkFill(b *testing.B) {
 		tab.Fill(list, true, now)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/process")
+}
+
+// TestMemoryThatStays: the exact file costs as much as all the others, so it is read
+// when the rough number that comes for nothing has changed, or after 5 s; by a
+// one-shot and a stream always.
+func TestMemoryThatStays(t *testing.T) {
+	for _, complete := range []bool{false, true} {
+		root := fakeRoot(t, nil)
+		set := func(rough uint64, exact string) {
+			t.Helper()
+			for name, text := range map[string]string{"stat": statLine(4242, "python3", "S", 1000, 500, 360050, rough), "statm": exact + "\n"} {
+				if err := os.WriteFile(filepath.Join(root, "proc/4242", name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		tab := NewTable(host.Open(root), Names{}, complete)
+		now := 100 * second
+		want := func(pages, age int64) {
+			t.Helper()
+			if complete {
+				age = 0
+			}
+			m := fillOne(tab, 4242, now).HostMemoryBytes
+			if v, ok := m.Int(); !ok || v != pages*int64(os.Getpagesize()) || now-m.At != age*second {
+				t.Errorf("complete %v: %d bytes, %v old; want %d pages, %d s old", complete, v, time.Duration(now-m.At), pages, age)
+			}
+		}
+		set(3, "9 4 1")
+		want(4, 0)
+		now += 4 * second
+		want(4, 4)
+		now += second
+		want(4, 0) // read again
+		now += second
+		set(5, "9 6 1")
+		want(6, 0)
+	}
 }

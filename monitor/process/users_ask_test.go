@@ -182,10 +182,10 @@ func TestAccountsAreForgotten(t *testing.T) {
 // TestOnlyTheMachineItself: the accounts of another tree are not those of this
 // machine's name service.
 func TestOnlyTheMachineItself(t *testing.T) {
-	if tab := NewTable(host.Open(t.TempDir()), Names{Libc: true}); tab.service != nil {
+	if tab := NewTable(host.Open(t.TempDir()), Names{Libc: true}, false); tab.service != nil {
 		t.Error("the name service is asked for the accounts of a tree")
 	}
-	if tab := NewTable(host.Open(""), Names{}); tab.service != nil {
+	if tab := NewTable(host.Open(""), Names{}, false); tab.service != nil {
 		t.Error("the name service is asked without having been asked for")
 	}
 }

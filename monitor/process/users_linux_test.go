@@ -258,7 +258,7 @@ func TestWatcher(t *testing.T) {
 		pid, _ := strconv.Atoi(f)
 		list = append(list, monitor.Process{PID: uint32(pid)})
 	}
-	tab := NewTable(host.Open(""), Names{Libc: true, Fell: os.Getenv("WATCH_FELL") == "true"})
+	tab := NewTable(host.Open(""), Names{Libc: true, Fell: os.Getenv("WATCH_FELL") == "true"}, false)
 	tab.looker.(*tree).initial = func() (bool, error) { return true, nil } // in a container, too
 	for now := second; ; now += second {
 		tab.Fill(list, true, now)
