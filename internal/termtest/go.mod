@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/charmbracelet/x/vt v0.1.0
 	github.com/creack/pty v1.1.24
+	github.com/ebitengine/purego v0.11.3
 	golang.org/x/sys v0.47.0
 	nvtop-lite v0.0.0
 )

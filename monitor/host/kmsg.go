@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,6 +82,7 @@ func FollowXIDs(ctx context.Context, root string, tell func(list []KernelXID, st
 		switch {
 		case err == nil && n > 0:
 			lines.add(buf[:n])
+			runtime.Gosched() // the log may be long, and nobody is to wait for it
 		case err == nil || err == io.EOF:
 			lull()
 			select {

@@ -31,6 +31,9 @@ type tree struct {
 	buf   [1024]byte // sample's
 	users users
 
+	hiding   bool // absent's
+	mountsAt time.Time
+
 	initial func() (bool, error) // whether the PIDs are the driver's
 	whole   func() bool          // whether the cgroup paths are whole
 
@@ -301,10 +304,15 @@ func (t *tree) absent(pid uint32, err error) verdict {
 	return v
 }
 
-// hides reports whether /proc hides the processes of other users.
+// hides reports whether /proc hides the processes of other users. The list of
+// mounts is long on a machine with containers, so it is read again but from time to
+// time.
 func (t *tree) hides() bool {
-	data, err := t.root.ReadFile("/proc/self/mounts", 1<<20)
-	return err == nil && parseHides(data)
+	if t.mountsAt.IsZero() || time.Since(t.mountsAt) > 10*time.Second {
+		data, err := t.root.ReadFile("/proc/self/mounts", 1<<20)
+		t.hiding, t.mountsAt = err == nil && parseHides(data), time.Now()
+	}
+	return t.hiding
 }
 
 func (t *tree) title(uint32) string { return "" }
