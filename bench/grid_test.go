@@ -6,74 +6,14 @@ import (
 	"time"
 
 	"nvtop-lite/internal/ansi"
-	"nvtop-lite/internal/fakenvml"
 	"nvtop-lite/monitor"
 	"nvtop-lite/monitor/demo"
-	"nvtop-lite/monitor/driver"
 	"nvtop-lite/monitor/screen"
 )
-
-// The sizes of machines that BENCHMARKS.md has a line for: GPUs, and processes on
-// all of them together.
-var (
-	gridGPUs      = []int{1, 8, 64, 256}
-	gridProcesses = []int{4, 64, 1024, 4096}
-)
-
-// grid runs a benchmark for each size.
-func grid(b *testing.B, run func(b *testing.B, gpus, processes int)) {
-	for _, gpus := range gridGPUs {
-		for _, processes := range gridProcesses {
-			b.Run(fmt.Sprintf("gpus=%d/processes=%d", gpus, processes), func(b *testing.B) { run(b, gpus, processes) })
-		}
-	}
-}
 
 // share is how many of all processes the i-th GPU has.
 func share(processes, gpus, i int) int {
 	return processes*(i+1)/gpus - processes*i/gpus
-}
-
-// BenchmarkGridRefresh reads what the screen shows, through everything between the
-// C library and the model.
-func BenchmarkGridRefresh(b *testing.B) {
-	grid(b, func(b *testing.B, gpus, processes int) {
-		s := &fakenvml.Scenario{}
-		s.Add("gpus %d", gpus).Add("gpu all model h100").Add("gpu all process compute none").Add("gpu all usage none")
-		for i := range gpus {
-			if n := share(processes, gpus, i); n > 0 {
-				s.Add("gpu %d processes compute %d %d 1048576", i, n, 10000+4096*i)
-			}
-		}
-		fake := fakenvml.New(b, "580", s.String())
-		src := driver.New(driver.Options{Library: fake.Path()})
-		if err := src.Open(); err != nil {
-			b.Fatal(err)
-		}
-		defer src.Close()
-		devices, err := src.Devices()
-		if err != nil || len(devices) != gpus {
-			b.Fatalf("%d devices, %v", len(devices), err)
-		}
-		v, want := &values{}, screen.New(screen.Options{}).Want(&screen.View{Mode: screen.Boxes, ShowProcesses: true})
-		refresh := func() {
-			for _, d := range devices {
-				src.Read(d, want, v)
-			}
-		}
-		refresh()
-		*v = values{}
-		before, rounds := total(fake), 0
-		b.ReportAllocs()
-		for b.Loop() {
-			refresh()
-			rounds++
-		}
-		b.ReportMetric(float64(total(fake)-before)/float64(rounds), "calls")
-		if v.known < rounds*processes {
-			b.Fatalf("%d values in %d rounds", v.known, rounds)
-		}
-	})
 }
 
 // filling is a monitor.Sink that fills in a GPU.
@@ -137,35 +77,43 @@ func (m *walk) next() *monitor.Snapshot {
 	return snap
 }
 
-// BenchmarkGridFrame draws and sends what the walk shows, 200x50.
+// BenchmarkGridFrame draws and sends what the walk shows, 200x50, of machines of many
+// sizes: GPUs, and processes on all of them together. The refreshes of the same machines
+// are in monitor/driver.
 func BenchmarkGridFrame(b *testing.B) {
-	grid(b, func(b *testing.B, gpus, processes int) {
-		m, out := newWalk(b, gpus, processes), &counter{}
-		hist, s := monitor.NewHistory(1024), screen.New(screen.Options{Level: ansi.LevelRGB, Version: "0.1"})
-		f, w, v := ansi.NewFrame(200, 50), ansi.NewWriter(out), screen.View{ShowProcesses: true}
-		var snaps []*monitor.Snapshot
-		for range 40 { // 256 GPUs with 4,096 processes are some MB each
-			snaps = append(snaps, m.next())
+	for _, gpus := range []int{1, 8, 64, 256} {
+		for _, processes := range []int{4, 64, 1024, 4096} {
+			b.Run(fmt.Sprintf("gpus=%d/processes=%d", gpus, processes), func(b *testing.B) { gridFrame(b, gpus, processes) })
 		}
-		frames := 0
-		step := func() {
-			snap := snaps[frames%len(snaps)]
-			frames++
-			hist.Add(snap)
-			v.Now = snap.Time
-			s.Draw(f, snap, hist, &v)
-			if _, err := w.Flush(f); err != nil {
-				b.Fatal(err)
-			}
+	}
+}
+
+func gridFrame(b *testing.B, gpus, processes int) {
+	m, out := newWalk(b, gpus, processes), &counter{}
+	hist, s := monitor.NewHistory(1024), screen.New(screen.Options{Level: ansi.LevelRGB, Version: "0.1"})
+	f, w, v := ansi.NewFrame(200, 50), ansi.NewWriter(out), screen.View{ShowProcesses: true}
+	var snaps []*monitor.Snapshot
+	for range 40 { // 256 GPUs with 4,096 processes are some MB each
+		snaps = append(snaps, m.next())
+	}
+	frames := 0
+	step := func() {
+		snap := snaps[frames%len(snaps)]
+		frames++
+		hist.Add(snap)
+		v.Now = snap.Time
+		s.Draw(f, snap, hist, &v)
+		if _, err := w.Flush(f); err != nil {
+			b.Fatal(err)
 		}
-		for range 150 {
-			step()
-		}
-		before, first := out.n, frames
-		b.ReportAllocs()
-		for b.Loop() {
-			step()
-		}
-		b.ReportMetric(float64(out.n-before)/float64(frames-first), "B/frame")
-	})
+	}
+	for range 150 {
+		step()
+	}
+	before, first := out.n, frames
+	b.ReportAllocs()
+	for b.Loop() {
+		step()
+	}
+	b.ReportMetric(float64(out.n-before)/float64(frames-first), "B/frame")
 }

@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	time := flag.String("time", "1s", "how long each benchmark of a refresh or a frame runs")
+	time := flag.String("time", "1s", "how long each benchmark of a frame runs")
 	seconds := flag.Int("seconds", 30, "how long each run of a whole program is watched")
 	flag.Parse()
 	if err := tables(*time, *seconds); err != nil {
@@ -37,7 +37,7 @@ type line struct {
 
 func tables(time string, seconds int) error {
 	fmt.Printf("%s, %d CPUs (%s), %s\n", system(), runtime.NumCPU(), processor(), runtime.Version())
-	refresh, err := benchmarks(".", "GridRefresh", time)
+	refresh, err := benchmarks("../monitor/driver", "GridRefresh", "20x")
 	if err != nil {
 		return err
 	}
@@ -57,18 +57,18 @@ func tables(time string, seconds int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print("\n### Start to the first frame\n\n| GPUs | ms |\n|---:|---:|\n")
+	fmt.Print("\n### Start to the first frame\n\n| GPUs | ms | of them the driver's initialisation |\n|---:|---:|---:|\n")
 	for _, f := range first {
-		fmt.Printf("| %s | %.0f |\n", strings.TrimSuffix(last(f.name), "gpus"), f.values["ns/op"]/1e6)
+		fmt.Printf("| %s | %.0f | %.0f |\n", strings.TrimSuffix(last(f.name), "gpus"), f.values["ns/op"]/1e6, f.values["init-ms"])
 	}
 	steady, err := benchmarks("../internal/termtest", "SteadyState", strconv.Itoa(seconds)+"x")
 	if err != nil {
 		return err
 	}
-	fmt.Print("\n### The whole program, once a second\n\n| GPUs | program | % of a core | bytes a second | MiB at most |\n|---:|---|---:|---:|---:|\n")
+	fmt.Print("\n### The whole program, once a second\n\n| GPUs | program | % of a core | calls a GPU and second | bytes a second | MiB at most |\n|---:|---|---:|---:|---:|---:|\n")
 	for _, s := range steady {
 		gpus, program, _ := strings.Cut(strings.TrimPrefix(s.name, "BenchmarkSteadyState/"), "/")
-		fmt.Printf("| %s | %s | %.2f | %.0f | %.1f |\n", strings.TrimSuffix(gpus, "gpus"), program, s.values["%core"], s.values["bytes/s"], s.values["MiB"])
+		fmt.Printf("| %s | %s | %.2f | %.1f | %.0f | %.1f |\n", strings.TrimSuffix(gpus, "gpus"), program, s.values["%core"], s.values["calls/GPU/s"], s.values["bytes/s"], s.values["MiB"])
 	}
 	return bySize()
 }

@@ -23,7 +23,8 @@ import (
 
 // BenchmarkSteadyState runs the program on a terminal of 200x50, once a second,
 // with four processes on each GPU, and tells what its processes took together:
-// percent of one core, bytes a second, and MiB at the most. One run says little of
+// percent of one core, calls of the driver a GPU and second, bytes a second, and MiB at
+// the most. One run says little of
 // a busy machine; compare those of one session. With eight GPUs nvtop and btop do the
 // same where they are installed; before 1.3 btop knows nothing of GPUs.
 //
@@ -34,7 +35,7 @@ func BenchmarkSteadyState(b *testing.B) {
 			fake := walking(b, gpus)
 			s := run(b, 200, 50, nil, "--nvml", fake.Path())
 			s.see("tensor", "UTIL")
-			steady(b, s)
+			steady(b, s, fake, gpus)
 		})
 		for _, other := range [][]string{{"nvtop", "-d", "10"}, {"btop", "--utf-force"}} {
 			file, err := exec.LookPath(other[0])
@@ -56,7 +57,7 @@ func BenchmarkSteadyState(b *testing.B) {
 				}
 				s := runFile(b, file, 200, 50, env, other[1:]...)
 				s.see("GPU", "Mem", "mem", "cpu")
-				steady(b, s)
+				steady(b, s, fake, gpus)
 			})
 		}
 	}
@@ -93,17 +94,25 @@ func walking(b *testing.B, gpus int) *fakenvml.Fake {
 }
 
 // steady measures what runs on a screen for b.N seconds.
-func steady(b *testing.B, s *screen) {
+func steady(b *testing.B, s *screen, fake *fakenvml.Fake, gpus int) {
 	b.Helper()
 	time.Sleep(5 * time.Second)
 	family := append(s.pids(), children(b, s.pids()[0])...)
-	cpu, bytes, begin := cpuTime(b, family), len(s.written()), time.Now()
+	cpu, bytes, calls, begin := cpuTime(b, family), len(s.written()), allCalls(fake), time.Now()
 	time.Sleep(time.Duration(b.N) * time.Second)
 	took := time.Since(begin).Seconds()
 	b.ReportMetric(100*(cpuTime(b, family)-cpu)/took, "%core")
+	b.ReportMetric(float64(allCalls(fake)-calls)/took/float64(gpus), "calls/GPU/s")
 	b.ReportMetric(float64(len(s.written())-bytes)/took, "bytes/s")
 	b.ReportMetric(peak(b, family), "MiB")
 	b.ReportMetric(0, "ns/op")
+}
+
+func allCalls(fake *fakenvml.Fake) (n int) {
+	for _, calls := range fake.AllCalls() {
+		n += calls
+	}
+	return n
 }
 
 // BenchmarkFirstFrame tells how long it takes from the start of the program until
