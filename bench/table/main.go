@@ -68,7 +68,7 @@ func tables(time string, seconds int) error {
 	fmt.Print("\n### The whole program, once a second\n\n| GPUs | program | % of a core | calls a GPU and second | bytes a second | MiB at most |\n|---:|---|---:|---:|---:|---:|\n")
 	for _, s := range steady {
 		gpus, program, _ := strings.Cut(strings.TrimPrefix(s.name, "BenchmarkSteadyState/"), "/")
-		fmt.Printf("| %s | %s | %.2f | %.1f | %.0f | %.1f |\n", strings.TrimSuffix(gpus, "gpus"), program, s.values["%core"], s.values["calls/GPU/s"], s.values["bytes/s"], s.values["MiB"])
+		fmt.Printf("| %s | %s | %.2f | %.1f | %.0f | %.1f |\n", strings.TrimSuffix(gpus, "gpus"), strings.ReplaceAll(program, "_", " "), s.values["%core"], s.values["calls/GPU/s"], s.values["bytes/s"], s.values["MiB"])
 	}
 	return bySize()
 }
