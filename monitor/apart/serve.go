@@ -22,8 +22,8 @@ const aliveEvery = 1250 * time.Millisecond
 // is put right by restore, from what the program sent of it and what it wrote
 // on its standard error.
 func Serve(build Build, restore func(modes, trace []byte)) int {
-	// More threads wake each other at each refresh. A call of the driver that blocks
-	// holds up nothing: the runtime takes the processor from it.
+	// More would wake each other at each refresh. A call of the driver that blocks
+	// holds up nobody: the runtime gives its place to another thread.
 	runtime.GOMAXPROCS(1)
 	arrive()
 	ignoreSignals()
