@@ -38,6 +38,16 @@ var completed = []struct{ line, want string }{
 	{"--filter=x d", "diff doctor"},
 	{"completion ", "bash fish powershell zsh"},
 	{"--root /et", "/etc/"},
+	{"-- ", "completion diff doctor record replay summary"},
+	{"-- d", "diff doctor"},
+	{"-- -", ""},
+	{"--demo -- --", ""},
+	{"doctor -- --q", ""},
+	{"--demo=", ""},
+	{"--demo=re", ""},
+	{"doctor --demo=", ""},
+	{"record --demo=", ""},
+	{"-1=", ""},
 }
 
 // completions writes the script of a shell into a file, whose name it returns.
@@ -97,9 +107,12 @@ func TestBashCompletes(t *testing.T) {
 	file := completions(t, "bash")
 	var b strings.Builder
 	fmt.Fprintf(&b, "set -u\nsource %s\n", file) // as some have it in their shell
-	b.WriteString("compopt() { echo \"$*\"; }\n")
+	b.WriteString("compopt() { printf '%s ' \"$*\"; }\n")
 	for _, c := range completed {
 		words := strings.Split(strings.ReplaceAll(c.line, "=", " = "), " ")
+		if strings.HasSuffix(c.line, "=") { // at which the cursor stands
+			words = words[:len(words)-1]
+		}
 		fmt.Fprintf(&b, "COMP_WORDS=(nvtop-lite '%s')\nCOMP_CWORD=%d\n_nvtop_lite\necho \"${COMPREPLY[*]-}\"\n", strings.Join(words, "' '"), len(words))
 	}
 	r := run(t, nil, bash, "--norc", "-c", b.String())
@@ -113,6 +126,37 @@ func TestBashCompletes(t *testing.T) {
 		want := c.want
 		if flag, _, ok := strings.Cut(c.line, "="); ok {
 			want = strings.TrimPrefix(want, flag+"=")
+		}
+		completes(t, c.line, lines[i], want)
+	}
+}
+
+// TestZshCompletes: what zsh brings for completion is put in its place, so that the
+// offers can be read.
+func TestZshCompletes(t *testing.T) {
+	zsh := tool(t, "zsh", "zsh")
+	file := completions(t, "zsh")
+	var b strings.Builder
+	b.WriteString(`
+		compdef() { }
+		compset() { PREFIX=${PREFIX#*=} }
+		_files() { print -r -- _files "$@" }
+		_describe() { for o in $offers; do [[ ${o%%:*} == $PREFIX* ]] && print -rn -- "${o%%:*} "; done; print }
+	`)
+	fmt.Fprintf(&b, "source %s\n", file)
+	for _, c := range completed {
+		words := strings.Split(c.line, " ")
+		fmt.Fprintf(&b, "words=(nvtop-lite '%s') CURRENT=%d PREFIX='%s'\n_nvtop_lite\n", strings.Join(words, "' '"), len(words)+1, words[len(words)-1])
+	}
+	r := run(t, nil, zsh, "-f", "-c", b.String())
+	says(t, r, 0, "")
+	lines := strings.Split(r.out, "\n")
+	for i, c := range completed {
+		want := c.want
+		if flag, _, ok := strings.Cut(c.line, "="); ok {
+			want = strings.TrimPrefix(want, flag+"=")
+		} else if strings.HasPrefix(c.line, "--root ") {
+			want = "-/ _files"
 		}
 		completes(t, c.line, lines[i], want)
 	}
