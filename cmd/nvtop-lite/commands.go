@@ -45,6 +45,14 @@ func commandOf(name string) *command {
 	return nil
 }
 
+// usage is the line of --help that says how the command is called.
+func (c *command) usage() string {
+	call := "nvtop-lite " + c.name
+	_, words, _ := strings.Cut(usage, call)
+	words, _, _ = strings.Cut(words, "  ") // which is between the columns
+	return "usage: " + call + words
+}
+
 // takes reports whether the program, as it is called, takes a flag.
 func (o *options) takes(name string) bool {
 	if c := commandOf(o.command); c != nil {
@@ -70,7 +78,7 @@ func (o *options) setCommand(word string) error {
 			return oneOf(c.name, word, c.shells())
 		}
 	default:
-		return &usageError{what: fmt.Sprintf("%q: %s takes no more words", word, c.name)}
+		return &usageError{what: fmt.Sprintf("%q: %s takes no more words", word, c.name), hint: c.usage()}
 	}
 	return nil
 }
@@ -79,7 +87,7 @@ func (o *options) setCommand(word string) error {
 // the flags that were given.
 func (o *options) checkCommand() error {
 	if c := commandOf(o.command); c != nil && len(o.operands) < len(c.operands) {
-		return &usageError{what: fmt.Sprintf("%s needs %s", c.name, strings.Join(c.operands[len(o.operands):], " and ")), hint: "usage: nvtop-lite " + c.name + " [flags] " + strings.Join(c.operands, " ")}
+		return &usageError{what: fmt.Sprintf("%s needs %s", c.name, strings.Join(c.operands[len(o.operands):], " and ")), hint: c.usage()}
 	}
 	for _, name := range o.given {
 		switch {

@@ -233,6 +233,20 @@ func TestCommands(t *testing.T) {
 		}
 		checkUsage(t, tt.args, err, tt.want)
 	}
+	for args, want := range map[string]string{
+		"record":              "nvtop-lite record [flags] FILE",
+		"replay":              "nvtop-lite replay [flags] FILE",
+		"summary a b":         "nvtop-lite summary [flags] FILE",
+		"diff a":              "nvtop-lite diff [flags] OLD NEW",
+		"doctor a":            "nvtop-lite doctor [flags]",
+		"completion":          "nvtop-lite completion SHELL",
+		"completion bash zsh": "nvtop-lite completion SHELL",
+	} {
+		_, err := parse(strings.Fields(args))
+		if wrong, ok := err.(*usageError); !ok || wrong.hint != "usage: "+want || !strings.Contains(usage, want+"  ") {
+			t.Errorf("%s: %+v; want the usage %s, as --help has it", args, err, want)
+		}
+	}
 	_, err = parse([]string{"summary", ""})
 	checkUsage(t, "summary ''", err, "summary: an empty name is no file")
 }
