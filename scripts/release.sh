@@ -12,6 +12,7 @@
 #   nvtop-lite-windows-ARCH.exe
 #   nvtop-lite-VERSION-OS-ARCH.*    an archive of it with manual page, completions and licences
 #   *.deb, *.rpm                    packages with the plain file
+#   LICENSE, NOTICE, THIRD-PARTY-LICENSES
 #   nvtop-lite-VERSION.cdx.json     what they were made of (CycloneDX)
 #   SHA256SUMS                      of all of these
 #

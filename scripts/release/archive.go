@@ -26,7 +26,7 @@ func (b *builder) archives() error {
 			return err
 		}
 		folder := strings.TrimSuffix(b.archive("linux", arch), ".tar.gz")
-		packed, err := tarball(folder, append(b.docs[:len(b.docs):len(b.docs)], member{name, 0o755, text}), b.time)
+		packed, err := tarball(folder, linked(append(b.docs[:len(b.docs):len(b.docs)], member{name, 0o755, text})), b.time)
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (b *builder) archives() error {
 				members = append(members, d)
 			}
 		}
-		if packed, err = zipFile(members, b.time); err != nil {
+		if packed, err = zipFile(linked(members), b.time); err != nil {
 			return err
 		}
 		if err := b.write(b.archive("windows", arch), packed, 0o644); err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb" // registers its kind
@@ -28,11 +30,11 @@ const authors = "the " + name + " authors"
 // file, as PIE: what a distribution's tools expect of a program.
 func (b *builder) packages() error {
 	doc := "/usr/share/doc/" + name + "/"
-	var common []member
-	for _, d := range b.docs {
-		if strings.HasSuffix(d.name, ".md") || strings.HasSuffix(d.name, ".json") {
-			common = append(common, member{doc + d.name, d.mode, d.text})
-		}
+	common := linked(slices.DeleteFunc(slices.Clone(b.docs), func(d member) bool {
+		return !strings.HasSuffix(d.name, ".md") && !strings.HasSuffix(d.name, ".json")
+	}))
+	for i := range common {
+		common[i].name = doc + common[i].name
 	}
 	man, err := zipped(b.doc(manFile))
 	if err != nil {
@@ -43,6 +45,10 @@ func (b *builder) packages() error {
 		member{"/usr/share/bash-completion/completions/" + name, 0o644, b.doc("completions/" + name)},
 		member{"/usr/share/fish/vendor_completions.d/" + name + ".fish", 0o644, b.doc("completions/" + name + ".fish")},
 	)
+	changes, err := zipped(b.debianChanges())
+	if err != nil {
+		return err
+	}
 	own, notice, others := b.doc("LICENSE"), b.doc("NOTICE"), b.doc(thirdPartyFile)
 	licences := "/usr/share/licenses/" + name + "/"
 	zsh := b.doc("completions/_" + name)
@@ -53,6 +59,7 @@ func (b *builder) packages() error {
 		// Images for containers leave out everything of doc but copyright.
 		{"deb", "libc6", []member{
 			{doc + "copyright", 0o644, bytes.Join([][]byte{own, notice, others}, []byte("\n"))},
+			{doc + "changelog.Debian.gz", 0o644, changes},
 			{"/usr/share/zsh/vendor-completions/_" + name, 0o644, zsh},
 		}},
 		{"rpm", "libc.so.6()(64bit)", []member{
@@ -75,6 +82,14 @@ func (b *builder) packages() error {
 		}
 	}
 	return nil
+}
+
+// debianChanges is the changelog of the package in Debian's form, which is one entry:
+// what changed in the program is in CHANGELOG.md beside it. No address stands between
+// the angle brackets, as there is none.
+func (b *builder) debianChanges() []byte {
+	return fmt.Appendf(nil, "%s (%s-1) unstable; urgency=medium\n\n  * Version %[2]s: CHANGELOG.md beside this file says what changed.\n\n -- %[3]s <>  %[4]s\n",
+		name, b.version, authors, b.time.Format(time.RFC1123Z))
 }
 
 // packaged makes one package.

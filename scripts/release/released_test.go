@@ -59,6 +59,41 @@ func said(t *testing.T, command string, args ...string) string {
 
 func sum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
+// TestReleasedFilesAreTold: the table in README.md names each file, those of one
+// architecture for both.
+func TestReleasedFilesAreTold(t *testing.T) {
+	folder, _ := released(t)
+	_, table, _ := strings.Cut(string(content(t, filepath.Join("..", "..", "README.md"))), "\n| file | for |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var told []string
+	for row := range strings.Lines(table) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		for i, word := range strings.Split(cell, "`") {
+			if i%2 == 1 {
+				told = append(told, word)
+			}
+		}
+	}
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := strings.NewReplacer("arm64", "amd64", "aarch64", "x86_64")
+	made := make(map[string]bool)
+	for _, e := range list {
+		file := one.Replace(e.Name())
+		made[file] = true
+		if !slices.Contains(told, file) {
+			t.Errorf("README.md does not tell what %s is", e.Name())
+		}
+	}
+	for _, file := range told {
+		if !made[file] {
+			t.Errorf("README.md tells of %s, which is not there", file)
+		}
+	}
+}
+
 func TestReleasedFiles(t *testing.T) {
 	folder, version := released(t)
 	want := []string{"LICENSE", "NOTICE", "SHA256SUMS", "SHA256SUMS.sig", "THIRD-PARTY-LICENSES", "nvtop-lite.json", "nvtop-lite-VERSION.cdx.json"}
@@ -191,16 +226,28 @@ func hasDocs(t *testing.T, folder string, file func(string) []byte) {
 			t.Errorf("%s is not the one beside the archive", f)
 		}
 	}
-	readme := content(t, filepath.Join("..", "..", "README.md"))
-	if !bytes.Equal(file("README.md"), readme) {
-		t.Error("README.md is not that of the tree")
-	}
-	// What it links to is there, but for folders of the source.
-	for _, m := range regexp.MustCompile(`\]\(((?:docs/)?[^/():#]+\.[a-z]+)\)`).FindAllStringSubmatch(string(readme), -1) {
-		if len(file(m[1])) == 0 {
-			t.Errorf("README.md links to %s, which is not there", m[1])
+	texts(t, "the archive", file)
+}
+
+// texts checks the texts that are shipped at one place: they have all words of those
+// in the tree, and no link that leads nowhere.
+func texts(t *testing.T, where string, file func(string) []byte) {
+	t.Helper()
+	shipped := make(map[string][]byte)
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil || len(found) == 0 {
+			t.Fatal(found, err)
+		}
+		for _, path := range found {
+			f := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			shipped[f] = file(f)
+			if got, want := link.ReplaceAll(shipped[f], []byte("$1")), link.ReplaceAll(content(t, path), []byte("$1")); !bytes.Equal(got, want) {
+				t.Errorf("%s: %s is not that of the tree", where, f)
+			}
 		}
 	}
+	follow(t, where, shipped, func(f string) bool { return len(file(f)) > 0 })
 }
 
 func TestReleasedArchivesForWindows(t *testing.T) {
@@ -277,8 +324,21 @@ func TestReleasedPackages(t *testing.T) {
 		}
 		listed := said(t, "dpkg-deb", "-c", deb)
 		has(t, deb, listed, "-rwxr-xr-x root/root", "/usr/bin/nvtop-lite")
-		for _, file := range []string{"man/man1/nvtop-lite.1.gz", "bash-completion/completions/nvtop-lite", "zsh/vendor-completions/_nvtop-lite", "fish/vendor_completions.d/nvtop-lite.fish", "doc/nvtop-lite/copyright", "doc/nvtop-lite/README.md"} {
+		for _, file := range []string{"man/man1/nvtop-lite.1.gz", "bash-completion/completions/nvtop-lite", "zsh/vendor-completions/_nvtop-lite", "fish/vendor_completions.d/nvtop-lite.fish", "doc/nvtop-lite/copyright", "doc/nvtop-lite/changelog.Debian.gz", "doc/nvtop-lite/README.md"} {
 			has(t, deb, listed, "-rw-r--r-- root/root", "/usr/share/"+file)
+		}
+		doc := filepath.Join(dir, "usr", "share", "doc", name)
+		texts(t, deb, func(file string) []byte {
+			text, _ := os.ReadFile(filepath.Join(doc, filepath.FromSlash(file)))
+			return text
+		})
+		packed, err := gzip.NewReader(bytes.NewReader(content(t, filepath.Join(doc, "changelog.Debian.gz"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := io.ReadAll(packed)
+		if want := regexp.MustCompile(`^nvtop-lite \(` + regexp.QuoteMeta(version) + `-1\) unstable; urgency=medium\n\n  \* .+\n\n -- the nvtop-lite authors <>  \w{3}, \d\d \w{3} \d{4} [0-9:]{8} \+0000\n$`); err != nil || !want.Match(changes) {
+			t.Errorf("the changelog of the .deb is\n%s%v", changes, err)
 		}
 		copyright := string(content(t, filepath.Join(dir, "usr", "share", "doc", name, "copyright")))
 		for _, f := range []string{"LICENSE", "NOTICE", "THIRD-PARTY-LICENSES"} {
@@ -296,6 +356,9 @@ func TestReleasedPackages(t *testing.T) {
 			t.Error(got)
 		}
 		has(t, rpm, said(t, "rpm", "-qp", "--queryformat", "[%{FILENAMES} %{FILEMODES:perms} %{FILEUSERNAME}:%{FILEGROUPNAME} %{FILEDIGESTS}\n]", rpm), "/usr/bin/nvtop-lite -rwxr-xr-x root:root "+sum(text))
+		for _, file := range []string{"README.md", "docs/testing.md"} { // as in the .deb, whose links were followed
+			has(t, rpm, said(t, "rpm", "-qp", "--queryformat", "[%{FILENAMES} %{FILEDIGESTS}\n]", rpm), "/usr/share/doc/"+name+"/"+file+" "+sum(content(t, filepath.Join(doc, filepath.FromSlash(file)))))
+		}
 		listed = said(t, "rpm", "-qlvp", rpm)
 		for _, file := range []string{"man/man1/nvtop-lite.1.gz", "bash-completion/completions/nvtop-lite", "zsh/site-functions/_nvtop-lite", "fish/vendor_completions.d/nvtop-lite.fish", "doc/nvtop-lite/README.md"} {
 			has(t, rpm, listed, "-rw-r--r--", "/usr/share/"+file)
