@@ -58,6 +58,9 @@ func newSettings(ctx context.Context, root string, args []string, getenv func(st
 	}
 	s.out = filepath.Join(s.root, "dist")
 	if len(args) == 2 {
+		if args[1] == "-" {
+			return s, fmt.Errorf("a release is a folder of files, and not for standard output: - names none; %w", errUsage)
+		}
 		if s.out, err = filepath.Abs(args[1]); err != nil {
 			return s, err
 		}

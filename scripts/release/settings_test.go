@@ -58,6 +58,7 @@ func TestWhatIsNoRelease(t *testing.T) {
 		{what: "build metadata", args: []string{"1.2.3+a"}, want: `"1.2.3+a" is no version`, usage: true},
 		{what: "another version", args: []string{"1.2.4"}, want: "the program is version 1.2.3, not 1.2.4: cmd/nvtop-lite/main.go says so"},
 		{what: "a folder that exists", args: []string{"1.2.3", there}, want: there + " is there already"},
+		{what: "no folder", args: []string{"1.2.3", "-"}, want: "a release is a folder of files", usage: true},
 		{what: "no date", args: []string{"1.2.3"}, want: "no checkout of Git: SOURCE_DATE_EPOCH must say"},
 		{what: "a date in words", args: []string{"1.2.3"}, env: map[string]string{"SOURCE_DATE_EPOCH": "today"}, want: `SOURCE_DATE_EPOCH: "today" is no time`},
 		{what: "a date before all zips", args: []string{"1.2.3"}, env: map[string]string{"SOURCE_DATE_EPOCH": "0"}, want: `"0" is no time`},

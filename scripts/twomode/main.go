@@ -1,7 +1,7 @@
 // Command twomode builds the Linux file that runs on every host: see
 // internal/twomode.
 //
-//	go -C scripts/twomode run . -arch amd64 -o FILE
+//	go -C scripts/twomode run . [-arch amd64|arm64] -o FILE
 //
 // It links the program with the entry of that package, and takes away the name
 // of the loader, so that the kernel starts the file by itself.
@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -38,26 +39,50 @@ of the names in internal/twomode/entry_linux_*.s. The plain file builds as ever:
 CGO_ENABLED=0 go build ./cmd/nvtop-lite`
 
 func main() {
-	arch := flag.String("arch", "amd64", "amd64 or arm64")
-	out := flag.String("o", "", "the `file` to write")
+	arch := flag.String("arch", hostArch(runtime.GOARCH), "amd64 or arm64")
+	name := flag.String("o", "", "the `file` to write, as seen from where you are (PWD)")
 	flag.Parse()
-	if *out == "" || flag.NArg() > 0 || loaders[*arch] == "" {
+	if *name == "" || flag.NArg() > 0 || loaders[*arch] == "" {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := build(*arch, *out); err != nil {
+	out, err := target(*name, os.Getenv("PWD"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "twomode:", err)
+		os.Exit(2)
+	}
+	if err := build(*arch, out); err != nil {
 		fmt.Fprintf(os.Stderr, "twomode: %v\n%s\n", err, advice)
 		os.Exit(1)
 	}
 }
 
+// hostArch is the architecture to build for where none is named: that of this machine,
+// if there is such a file.
+func hostArch(here string) string {
+	if loaders[here] == "" {
+		return "amd64"
+	}
+	return here
+}
+
+// target is the path of the file that was named. "go -C" starts this in another folder
+// than the caller's, which stands in PWD yet.
+func target(name, pwd string) (string, error) {
+	switch {
+	case name == "-":
+		return "", errors.New("-o -: it writes a file that can be started, and not to standard output; ./- is a file of that name")
+	case filepath.IsAbs(name):
+		return filepath.Clean(name), nil
+	case filepath.IsAbs(pwd):
+		return filepath.Join(pwd, name), nil
+	}
+	return filepath.Abs(name)
+}
+
 // build writes the file of two modes for an architecture.
 func build(arch, out string) error {
 	module, err := goTool(arch, "list", "-m")
-	if err != nil {
-		return err
-	}
-	out, err = filepath.Abs(out)
 	if err != nil {
 		return err
 	}

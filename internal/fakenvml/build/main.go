@@ -22,7 +22,7 @@ func main() {
 	goarch := flag.String("arch", runtime.GOARCH, "amd64 or arm64")
 	only := flag.String("generation", "all", "one driver generation, or all")
 	flag.Parse()
-	if *out == "" || flag.NArg() > 0 {
+	if *out == "" || *out == "-" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
