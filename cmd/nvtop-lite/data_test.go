@@ -180,6 +180,8 @@ func TestOutputUsage(t *testing.T) {
 		"--json --output x -n 2":       "nvtop-lite: --output takes one snapshot",
 		"--json --output x -i 1":       "nvtop-lite: --output takes one snapshot",
 		"--json --output=":             "nvtop-lite: --output needs a path",
+		"--output -":                   "nvtop-lite: --output goes with --once,",
+		"--json --output - -n 2":       "nvtop-lite: --output takes one snapshot",
 		"--no-commands":                "nvtop-lite: --no-commands goes with --once,",
 		"doctor --csv":                 "nvtop-lite: doctor does not take --csv",
 		"doctor --json --output x":     "nvtop-lite: doctor does not take --output",
@@ -254,6 +256,12 @@ func TestOutputFile(t *testing.T) {
 	says(t, demo(t, "--json", "-o", "/dev/null"), 0, "")
 	if r := demo(t, "--json", "-n", "1", "-o", "/dev/stdout"); r.code != 0 || r.err != "" {
 		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	if r := demo(t, "--json", "-o", "-"); r.code != 0 || r.err != "" || !strings.HasPrefix(r.out, `{"schema":`) {
+		t.Errorf("-o -: exit code %d: %s, %.100s", r.code, r.err, r.out)
+	}
+	if _, err := os.Lstat("-"); err == nil {
+		t.Error("a file called - was made")
 	}
 }
 

@@ -443,6 +443,9 @@ func (o *options) check() error {
 			return &usageError{what: fmt.Sprintf("%s: %q is no folder", o.rootFrom, o.root), hint: rootHint}
 		}
 	}
+	if o.output == "-" {
+		o.output = "" // as in record
+	}
 	if (o.intervalSet || o.command == commandRecord) && !o.countSet {
 		o.count = 0
 	}

@@ -38,7 +38,7 @@ usage: nvtop-lite [flags]               the live screen
                        and until stopped in record and when -i is given with an
                        output of the above
   -o, --output FILE    write one snapshot there: a file is replaced in one step,
-                       a pipe or a device written to
+                       a pipe or a device written to; - is standard output
       --filter TEXT    processes with TEXT in their name, user, PID or command,
                        or on that GPU (3, gpu3, 0:3 for an instance)
       --user NAME      processes of this account
