@@ -51,34 +51,43 @@ type desc1 struct {
 const software = 2 // DXGI_ADAPTER_FLAG_SOFTWARE, a bit
 
 // list makes another factory: one does not hear of new adapters.
-func (y *system) list() ([]adapter, monitor.Reading) {
+func (y *system) list(calls calling) ([]adapter, monitor.Reading) {
 	if y.factory != nil {
 		y.factory.call(release)
 		y.factory = nil
 	}
 	var factory *object
-	if s := call(createDXGIFactory1, uintptr(unsafe.Pointer(&iidFactory1)), uintptr(unsafe.Pointer(&factory))); s != valid || factory == nil {
+	if s := call(calls, createDXGIFactory1, uintptr(unsafe.Pointer(&iidFactory1)), uintptr(unsafe.Pointer(&factory))); s != valid || factory == nil {
 		return nil, s.failed("CreateDXGIFactory1")
 	}
 	y.factory = factory
-	return factory.adapters()
+	return factory.adapters(calls)
 }
 
 // current asks the factory. Where there is none the list is looked for again for
 // other reasons.
-func (y *system) current() bool { return y.factory == nil || y.factory.call(isCurrent) != 0 }
+func (y *system) current(calls calling) bool {
+	if y.factory == nil {
+		return true
+	}
+	calls("IDXGIFactory1::IsCurrent")
+	return y.factory.call(isCurrent) != 0
+}
+
+const enumAdaptersName = "IDXGIFactory1::EnumAdapters1"
 
 // adapters lists those of a factory.
-func (o *object) adapters() ([]adapter, monitor.Reading) {
+func (o *object) adapters(calls calling) ([]adapter, monitor.Reading) {
 	var all []adapter
 	for i := uintptr(0); ; i++ {
 		var of *object
+		calls(enumAdaptersName)
 		s := o.call(enumAdapters, i, uintptr(unsafe.Pointer(&of)))
 		if s == dxgiNotFound {
 			return all, fine
 		}
 		if s != valid || of == nil {
-			return nil, s.failed("IDXGIFactory1::EnumAdapters1")
+			return nil, s.failed(enumAdaptersName)
 		}
 		var d desc1
 		s = of.call(getDesc1, uintptr(unsafe.Pointer(&d)))
@@ -90,19 +99,19 @@ func (o *object) adapters() ([]adapter, monitor.Reading) {
 			id: luid(int64(d.id.HighPart)<<32 | int64(d.id.LowPart)), name: windows.UTF16ToString(d.description[:]),
 			vendor: d.vendor, device: d.device, software: d.flags&software != 0, dedicated: uint64(d.video), shared: uint64(d.shared),
 		}
-		a.bus, a.slot, a.located = located(d.id)
+		a.bus, a.slot, a.located = located(calls, d.id)
 		all = append(all, a)
 	}
 }
 
 // located asks the kernel where on the PCI bus an adapter is (d3dkmthk.h).
-func located(id windows.LUID) (bus, slot uint32, ok bool) {
+func located(calls calling, id windows.LUID) (bus, slot uint32, ok bool) {
 	var at struct{ bus, device, function uint32 } // D3DKMT_ADAPTERADDRESS
 	open := struct {                              // D3DKMT_OPENADAPTERFROMLUID
 		id     windows.LUID
 		handle uint32
 	}{id: id}
-	if call(d3dkmtOpenAdapterFromLUID, uintptr(unsafe.Pointer(&open))) != valid {
+	if call(calls, d3dkmtOpenAdapterFromLUID, uintptr(unsafe.Pointer(&open))) != valid {
 		return 0, 0, false
 	}
 	ask := struct { // D3DKMT_QUERYADAPTERINFO
@@ -110,8 +119,8 @@ func located(id windows.LUID) (bus, slot uint32, ok bool) {
 		data         unsafe.Pointer
 		size         uint32
 	}{open.handle, 6, unsafe.Pointer(&at), uint32(unsafe.Sizeof(at))} // KMTQAITYPE_ADAPTERADDRESS
-	s := call(d3dkmtQueryAdapterInfo, uintptr(unsafe.Pointer(&ask)))
-	call(d3dkmtCloseAdapter, uintptr(unsafe.Pointer(&open.handle)))
+	s := call(calls, d3dkmtQueryAdapterInfo, uintptr(unsafe.Pointer(&ask)))
+	call(calls, d3dkmtCloseAdapter, uintptr(unsafe.Pointer(&open.handle)))
 	// One that is on no bus has all ones.
 	return at.bus, at.device, s == valid && at.bus < 256 && at.device < 32
 }

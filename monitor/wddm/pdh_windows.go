@@ -19,7 +19,8 @@ var (
 // too. What its arguments point to stays where it is, as in LazyProc.Call.
 //
 //go:uintptrescapes
-func call(p *windows.LazyProc, args ...uintptr) status {
+func call(calls calling, p *windows.LazyProc, args ...uintptr) status {
+	calls(p.Name)
 	if p.Find() != nil {
 		return noFunction
 	}
@@ -50,9 +51,9 @@ func newQuery() *query {
 	return q
 }
 
-func (q *query) read() (all [numCounters]list) {
+func (q *query) read(calls calling) (all [numCounters]list) {
 	if q.handle == 0 {
-		if s := call(pdhOpenQuery, 0, 0, uintptr(unsafe.Pointer(&q.handle))); s != valid {
+		if s := call(calls, pdhOpenQuery, 0, 0, uintptr(unsafe.Pointer(&q.handle))); s != valid {
 			q.handle = 0
 			for i := range all {
 				all[i].failed = s.failed("PdhOpenQueryW")
@@ -61,30 +62,30 @@ func (q *query) read() (all [numCounters]list) {
 		}
 	}
 	for i := range q.each {
-		q.each[i].add(q.handle)
+		q.each[i].add(calls, q.handle)
 	}
-	collected := call(pdhCollectQueryData, q.handle)
+	collected := call(calls, pdhCollectQueryData, q.handle)
 	for i := range q.each {
-		all[i] = q.each[i].list(collected)
+		all[i] = q.each[i].list(calls, collected)
 	}
 	return all
 }
 
 // add adds the counter to the query, by its English name whatever the language of the
 // system. One that is not there may come with a driver.
-func (c *counter) add(query uintptr) {
+func (c *counter) add(calls calling, query uintptr) {
 	if c.handle != 0 || !c.tried.IsZero() && time.Since(c.tried) < renew {
 		return
 	}
 	c.tried = time.Now()
 	path, _ := windows.UTF16PtrFromString(c.path)
-	if c.added = call(pdhAddEnglishCounter, query, uintptr(unsafe.Pointer(path)), 0, uintptr(unsafe.Pointer(&c.handle))); c.added != valid {
+	if c.added = call(calls, pdhAddEnglishCounter, query, uintptr(unsafe.Pointer(path)), 0, uintptr(unsafe.Pointer(&c.handle))); c.added != valid {
 		c.handle = 0
 	}
 }
 
 // list returns the instances, where the query was answered.
-func (c *counter) list(collected status) list {
+func (c *counter) list(calls calling, collected status) list {
 	if c.added != valid {
 		return list{failed: c.added.failed("PdhAddEnglishCounterW")}
 	}
@@ -95,7 +96,7 @@ func (c *counter) list(collected status) list {
 	var n uint32
 	s := c.buffer.fill(func(buffer []uint64) (uint32, status) {
 		size := uint32(len(buffer) * 8)
-		s := call(pdhGetFormattedCounter, c.handle, double|above100,
+		s := call(calls, pdhGetFormattedCounter, c.handle, double|above100,
 			uintptr(unsafe.Pointer(&size)), uintptr(unsafe.Pointer(&n)), uintptr(unsafe.Pointer(unsafe.SliceData(buffer))))
 		return size, s
 	})

@@ -46,10 +46,8 @@ func (f *filling) look() bool {
 		return false
 	}
 	if f.looked == nil {
-		f.Call("PdhCollectQueryData")
-		if f.looked = f.of.look(); f.looked == nil {
-			f.looked = late()
-		}
+		f.Call("PdhCollectQueryData") // as a rule; what is late is told with the call that it waits for
+		f.looked = f.of.look()
 		f.Call("")
 	}
 	f.link, f.joined = f.of.find(f.key, f.looked.adapters)

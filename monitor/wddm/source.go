@@ -23,6 +23,8 @@ type Source struct {
 	mu      sync.Mutex
 	cards   map[string]card // by key, those of NVML
 	last    *found
+	counted *found        // what the look in progress has of the counters, before it lists adapters
+	call    string        // of that look, which has not returned yet
 	tell    func(*Told)   // hears of what was found; nil for nobody
 	reading chan struct{} // closed at the end of the look in progress; nil when there is none
 }
@@ -82,12 +84,12 @@ func (s *Source) Read(d monitor.Device, want monitor.Want, sink monitor.Sink) {
 	f.end()
 }
 
-// look looks at the counters, which is done apart: it may hang. It returns nil where
-// there is no answer in time.
+// look looks at the counters, which is done apart: it may hang. Where there is no answer
+// in time it returns what is known without it.
 func (s *Source) look() *found {
 	s.mu.Lock()
 	if s.reading == nil && (s.last == nil || time.Since(s.last.at) >= between) {
-		s.reading = make(chan struct{})
+		s.reading, s.counted = make(chan struct{}), nil
 		go s.read(s.last, s.reading)
 	}
 	reading := s.reading
@@ -98,7 +100,12 @@ func (s *Source) look() *found {
 		select {
 		case <-reading:
 		case <-timer.C:
-			return nil
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.reading == reading {
+				return s.late()
+			}
+			return s.last // just now
 		}
 	}
 	s.mu.Lock()
@@ -106,21 +113,34 @@ func (s *Source) look() *found {
 	return s.last
 }
 
-// late is what was found where there is no answer in time.
-func late() *found {
-	why := monitor.Failed(monitor.Timeout, monitor.NewCallError("PdhCollectQueryData", "", 0))
-	f := &found{listed: why}
-	for i := range f.failed {
-		f.failed[i] = why
+// late is what was found where there is no answer in time: what came before the call
+// that has not returned, which all else waits for. The mutex is held.
+func (s *Source) late() *found {
+	why := monitor.Failed(monitor.Timeout, monitor.NewCallError(s.call, "", 0))
+	f := &found{}
+	if s.counted != nil {
+		*f = *s.counted
+	} else {
+		for i := range f.failed {
+			f.failed[i] = why
+		}
 	}
+	f.listed = why
 	return f
+}
+
+// calls says which call is about to be made.
+func (s *Source) calls(function string) {
+	s.mu.Lock()
+	s.call = function
+	s.mu.Unlock()
 }
 
 // read reads all counters, and the adapters where they are not those of before any
 // more, or a counter names one that is not known, but then not often: some are on no
 // list.
 func (s *Source) read(before *found, done chan struct{}) {
-	all := s.counters.read()
+	all := s.counters.read(s.calls)
 	f := &found{at: time.Now(), uses: engineUse(all[engineLoad].values)}
 	for i := range all {
 		f.failed[i], f.instances[i] = all[i].failed, len(all[i].values)
@@ -130,12 +150,16 @@ func (s *Source) read(before *found, done chan struct{}) {
 	}
 	f.dedicated = adapterUse(dedicatedMemory, all[dedicatedMemory].values)
 	f.shared = adapterUse(sharedMemory, all[sharedMemory].values)
+	counted := *f
+	s.mu.Lock()
+	s.counted = &counted
+	s.mu.Unlock()
 	if before != nil {
 		f.adapters, f.adaptersAt, f.listed = before.adapters, before.adaptersAt, before.listed
 	}
-	if before == nil || !s.adapters.current() || f.at.Sub(f.adaptersAt) >= renew && f.strange() {
+	if before == nil || !s.adapters.current(s.calls) || f.at.Sub(f.adaptersAt) >= renew && f.strange() {
 		f.adaptersAt = f.at
-		f.adapters, f.listed = s.adapters.list()
+		f.adapters, f.listed = s.adapters.list(s.calls)
 	}
 	s.mu.Lock()
 	s.last, s.reading = f, nil

@@ -29,8 +29,11 @@ func path(counter int) string {
 
 // counters are those of Windows, each time anew: instances come and go.
 type counters interface {
-	read() [numCounters]list
+	read(calling) [numCounters]list
 }
+
+// calling hears of each call that is about to be made: any of them may hang.
+type calling func(function string)
 
 // list is a counter with all its instances.
 type list struct {
@@ -41,9 +44,9 @@ type list struct {
 // adapters are those of DXGI, those that NVML does not know too.
 type adapters interface {
 	// list lists them anew.
-	list() ([]adapter, monitor.Reading)
+	list(calling) ([]adapter, monitor.Reading)
 	// current says that they are still those that were listed last.
-	current() bool
+	current(calling) bool
 }
 
 // fine stands where a reading says why there is no list, and there is one.

@@ -70,16 +70,17 @@ func (s *Source) told() {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	s.mu.Lock()
-	t := tellOf(s.last, s.cards)
+	f := s.last
+	if f == nil {
+		f = s.late()
+	}
+	t := tellOf(f, s.cards)
 	s.mu.Unlock()
 	s.tell(t)
 }
 
 func tellOf(f *found, cards map[string]card) *Told {
 	t := &Told{Counters: []Counter{}, Adapters: []Adapter{}, GPUs: []Joined{}}
-	if f == nil {
-		f = late()
-	}
 	for i, n := range counterNames {
 		c := Counter{Object: n.object, Counter: n.counter}
 		if r := f.failed[i]; r.Known() {

@@ -3,6 +3,7 @@ package wddm
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -16,8 +17,10 @@ import (
 func TestWindows(t *testing.T) {
 	q := newQuery()
 	dxgi := &system{}
+	called := ""
+	calls := func(function string) { called = function }
 	for range 3 {
-		for i, of := range q.read() {
+		for i, of := range q.read(calls) {
 			path := path(i)
 			if !of.failed.Known() {
 				if of.failed.Err.Function() == "" && of.failed.Reason != monitor.NotSampled {
@@ -32,8 +35,14 @@ func TestWindows(t *testing.T) {
 				}
 			}
 		}
-		list, why := dxgi.list()
-		if !dxgi.current() {
+		if !strings.HasPrefix(called, "Pdh") {
+			t.Errorf("the last call was %s", called)
+		}
+		list, why := dxgi.list(calls)
+		if strings.HasPrefix(called, "Pdh") {
+			t.Errorf("the last call was %s", called)
+		}
+		if !dxgi.current(calls) {
 			t.Error("what was listed just now is of yesterday")
 		}
 		if !why.Known() && why.Err.Function() == "" {
@@ -53,9 +62,10 @@ func TestWindows(t *testing.T) {
 func TestCounter(t *testing.T) {
 	q := newQuery()
 	q.each[0].path, q.each[1].path = `\Processor(*)\% Idle Time`, `\No Such Object(*)\Local Usage`
-	q.read()
+	calls := func(string) {}
+	q.read(calls)
 	windows.SleepEx(300, false)
-	all := q.read()
+	all := q.read(calls)
 	got, none := all[0], all[1]
 	if q.each[0].added != valid {
 		t.Skipf("this system has no counter of processors: %#x", q.each[0].added)
@@ -122,7 +132,8 @@ func TestAdapters(t *testing.T) {
 		return 0
 	})
 	o := &object{&factory}
-	got, why := o.adapters()
+	calls := func(string) {}
+	got, why := o.adapters(calls)
 	want := []adapter{
 		{id: luid(-1<<32 + 0xFFFF0000), name: names[0], vendor: nvidia, device: 0x2684, dedicated: 24 << 30, shared: 32 << 30},
 		{id: luid(-1<<32 + 0xFFFF0002), name: names[2], vendor: 0x1414, device: 0x2684, dedicated: 24 << 30, shared: 32 << 30, software: true},
@@ -131,17 +142,17 @@ func TestAdapters(t *testing.T) {
 		t.Errorf("%+v, %+v, %d released, want %+v", got, why, released, want)
 	}
 	last = 0x887A0005
-	if got, why = o.adapters(); got != nil || why.Reason != monitor.DriverError || why.Err.Function() != "IDXGIFactory1::EnumAdapters1" {
+	if got, why = o.adapters(calls); got != nil || why.Reason != monitor.DriverError || why.Err.Function() != "IDXGIFactory1::EnumAdapters1" {
 		t.Errorf("%+v, %+v of a list that breaks off", got, why)
 	}
 	// The factory that is kept tells when its list is of yesterday.
 	now := uintptr(1)
 	factory[isCurrent] = windows.NewCallback(func(*object) uintptr { return now })
 	kept := &system{factory: o}
-	if !kept.current() {
+	if !kept.current(calls) {
 		t.Error("the list is of yesterday")
 	}
-	if now = 0; kept.current() {
+	if now = 0; kept.current(calls) {
 		t.Error("the list is still good")
 	}
 	runtime.KeepAlive(all)
