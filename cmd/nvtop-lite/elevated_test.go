@@ -16,8 +16,8 @@ import (
 // the lowest bit of those that are permitted.
 const capability = "\x01\x00\x00\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// TestRaised: a program that root's set-uid bit or a capability raises loads no
-// library of its caller's choice.
+// TestRaised: a program that root's set-uid bit or a capability raises takes no
+// library from its caller's variables.
 func TestRaised(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a program root's for everyone")
