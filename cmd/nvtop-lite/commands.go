@@ -32,9 +32,6 @@ var commands = []command{
 	{commandCompletion, []string{"bash|zsh|fish|powershell"}, nil},
 }
 
-// commandOnly are flags that only commands take.
-var commandOnly = []string{"quiet", "for", "speed", "at"}
-
 // commandOf returns the command of a name, nil where there is none.
 func commandOf(name string) *command {
 	for i := range commands {
@@ -58,7 +55,7 @@ func (o *options) takes(name string) bool {
 	if c := commandOf(o.command); c != nil {
 		return slices.Contains(c.takes, name) || name == "help" || name == "version"
 	}
-	return !slices.Contains(commandOnly, name)
+	return !find(name, false).commandOnly
 }
 
 // setCommand takes an argument that is no flag: the command, then its operands.

@@ -81,6 +81,7 @@ type flag struct {
 	value       string // what it takes, "" for none
 	set         func(o *options, value string) error
 	noDefault   bool            // does not stand in NVTOP_LITE_OPTS
+	commandOnly bool            // only commands take it
 	words       func() []string // all that it can be; nil where that is no closed set
 }
 
@@ -101,10 +102,10 @@ var flags = []flag{
 	{long: "no-processes", set: func(o *options, _ string) error { o.choice.None = true; return nil }},
 	{long: "no-commands", set: func(o *options, _ string) error { o.noCommands = true; return nil }, noDefault: true},
 	{long: "view", value: "VIEW", set: func(o *options, v string) error { o.view = v; return nil }, words: screen.ModeWords},
-	{long: "for", value: "DURATION", set: setFor, noDefault: true},
-	{long: "speed", value: "X", set: setSpeed, noDefault: true},
-	{long: "at", value: "TIME", set: setAt, noDefault: true},
-	{long: "quiet", short: "q", set: func(o *options, _ string) error { o.quiet = true; return nil }, noDefault: true},
+	{long: "for", value: "DURATION", set: setFor, noDefault: true, commandOnly: true},
+	{long: "speed", value: "X", set: setSpeed, noDefault: true, commandOnly: true},
+	{long: "at", value: "TIME", set: setAt, noDefault: true, commandOnly: true},
+	{long: "quiet", short: "q", set: func(o *options, _ string) error { o.quiet = true; return nil }, noDefault: true, commandOnly: true},
 	{long: "demo", set: func(o *options, _ string) error { o.demo = true; return nil }},
 	{long: "wake", set: func(o *options, _ string) error { o.wake = true; return nil }},
 	{long: "timeout", value: "SEC", set: setTimeout},
