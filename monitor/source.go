@@ -79,8 +79,12 @@ const (
 	CauseNoSuchGPU             // what was asked for is not there
 	CauseNoPermission
 	CauseTimeout // no answer within the deadline
+	CauseLoading // loading the library did not return within the deadline
 	CauseChanged // the devices are not the same any more: open the source again at once
 )
+
+// HintLoading is what to do about a library whose loading does not return.
+const HintLoading = "see whether that file can be read, and what it lies on: the server of a network file system may be away"
 
 // Final reports whether waiting cannot help.
 func (c Cause) Final() bool {

@@ -259,7 +259,9 @@ func loadEngine(path string) (*engine, error) {
 			return nil, errNotAgain
 		}
 	}
-	handle, err := load(path)
+	loading.Store(&path)
+	defer loading.Store(nil)
+	handle, err := loadFile(path)
 	if err != nil {
 		if isAbsent(path, err) {
 			err = absent{err}
@@ -279,6 +281,33 @@ func loadEngine(path string) (*engine, error) {
 	}
 	engines.byHandle[handle] = e
 	return e, nil
+}
+
+// loading is the path of the library that is being loaded.
+var loading atomic.Pointer[string]
+
+// Loading returns the path of the library that is being loaded, or looked for by
+// that name; "" where none is. Loading may never return, as where the file lies on
+// a network file system whose server is away.
+func Loading() string {
+	if path := loading.Load(); path != nil {
+		return *path
+	}
+	return ""
+}
+
+// noLibrary are the kinds of files that no loader loads. Opening some of them
+// would wait for somebody else.
+const noLibrary = os.ModeDir | os.ModeNamedPipe | os.ModeSocket | os.ModeDevice
+
+// loadFile loads a library, unless its kind tells that it is none.
+func loadFile(path string) (uintptr, error) {
+	if path != bareName {
+		if info, err := os.Stat(path); err == nil && info.Mode()&noLibrary != 0 {
+			return 0, loadError("is a folder, a pipe, a socket or a device")
+		}
+	}
+	return load(path)
 }
 
 // absent is what the loader says of a file that is not there.

@@ -55,7 +55,7 @@ func wire(setup apart.Setup, warnings []monitor.Warning, names process.Names) (*
 		if p := h.Platform(); p.Kind == host.Jetson {
 			cfg.Host, source = tegra.NewModule(h), tegra.New(h.Root(), p.SoC.Value, source, setup.Fell)
 		}
-		cfg.Sources = []monitor.Source{source}
+		cfg.Sources, cfg.Loading = []monitor.Source{source}, driver.Loading
 	}
 	if setup.Notes { // processes are only counted
 		cfg.Processes = nil

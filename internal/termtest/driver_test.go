@@ -187,6 +187,23 @@ func TestADumbTerminal(t *testing.T) {
 	}
 }
 
+// TestALibraryThatDoesNotCome: the loader stays in opening its file, as on a network
+// file system that is away.
+func TestALibraryThatDoesNotCome(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "libnvidia-ml.so.1"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, 120, 24, []string{"LD_LIBRARY_PATH=" + dir})
+	s.see("loading libnvidia-ml.so.1 has not returned for")
+	s.see("network file system")
+	s.press("q")
+	if code := s.end(); code != 0 {
+		t.Errorf("exit status %d", code)
+	}
+	s.restored()
+}
+
 // TestWithoutALibraryTheUserSeesWhy shows no screen at all.
 func TestWithoutALibraryTheUserSeesWhy(t *testing.T) {
 	s := run(t, 80, 24, nil, "--nvml", "/nowhere/libnvidia-ml.so.1")

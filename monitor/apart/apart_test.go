@@ -303,6 +303,15 @@ func TestADriverProcessThatNeverSpeaksIsDoneWithout(t *testing.T) {
 	}
 }
 
+// TestTheTimeoutHoldsForADriverProcessThatStandsStill, before its first word.
+func TestTheTimeoutHoldsForADriverProcessThatStandsStill(t *testing.T) {
+	c := start(t, apart.Setup{Complete: true, Count: 1, Timeout: 200 * time.Millisecond}, "APART_TEST=deaf")
+	e := until(t, c, "it is given up", func(e apart.Event) bool { return e.Failed != nil })
+	if e.Failed.What != "the driver process did not answer within 200ms" || e.Failed.Hint != monitor.HintHangs || e.Failed.Cause != monitor.CauseTimeout {
+		t.Errorf("%+v", e.Failed)
+	}
+}
+
 // TestTheTerminalIsRestoredUnlessGoodbyeWasSaid plays the program that draws.
 func TestTheTerminalIsRestoredUnlessGoodbyeWasSaid(t *testing.T) {
 	for _, bye := range []bool{false, true} {

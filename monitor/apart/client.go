@@ -3,10 +3,12 @@ package apart
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
@@ -21,6 +23,7 @@ const (
 	maxBackOff    = 30 * time.Second       // between starts of the driver process
 	settled       = time.Minute            // a driver process that lived this long starts a new series
 	silentLimit   = 10 * time.Second       // a stream whose driver process says nothing for this long is given up
+	lateLimit     = time.Second            // and one whose first snapshot is this late for Setup.Timeout, and no word why
 	maxFalls      = 2                      // a stream whose driver process falls this often in a row is given up
 	saidWait      = 100 * time.Millisecond // for the last words of a driver process
 	maxNoStarts   = 5                      // a stream whose driver process was there and cannot be started this often in a row is given up
@@ -54,6 +57,7 @@ type Client struct {
 	request monitor.Request
 	modes   []byte
 	heard   time.Time            // when the driver process last said something
+	spoke   atomic.Bool          // a snapshot has come
 	inside  chan monitor.Request // when sampling in the program itself
 }
 
@@ -130,19 +134,23 @@ func appendBytes(b []byte) func([]byte) []byte {
 
 // fall is how a driver process ended.
 type fall struct {
-	why     string // in words
-	scarce  bool   // for want of a process or a thread
-	hello   bool   // it got as far as its first word
-	loaded  bool   // it was started through the host's loader
-	spoke   bool   // it sent a snapshot
-	done    bool   // it was done
+	why     string        // in words
+	scarce  bool          // for want of a process or a thread
+	hello   bool          // it got as far as its first word
+	loaded  bool          // it was started through the host's loader
+	spoke   bool          // it sent a snapshot
+	done    bool          // it was done
+	mute    time.Duration // it was ended since it had said nothing of use for this long; 0: it was not
 	lived   time.Duration
 	nostart error // it could not be started at all
 }
 
 func (f fall) String() string {
-	if f.nostart != nil {
+	switch {
+	case f.nostart != nil:
 		return "the driver process cannot be started: " + f.nostart.Error()
+	case f.mute > 0:
+		return fmt.Sprintf("the driver process did not answer within %s", f.mute.Round(time.Second/10))
 	}
 	return "the driver process ended: " + f.why
 }
@@ -155,6 +163,8 @@ func (f fall) hint() string {
 		return open.Hint
 	case errors.Is(f.nostart, syscall.EMFILE):
 		return "no more files may be open: see ulimit -n"
+	case f.mute > 0:
+		return monitor.HintHangs
 	case f.scarce:
 		return "no more processes or threads may be started: see ulimit -u, and the limit of PIDs of a container"
 	}
@@ -209,8 +219,12 @@ func (c *Client) keep() {
 				return
 			}
 		}
-		if setup.Complete && (falls >= maxFalls || noStarts >= maxNoStarts || f.hello && setup.Timeout > 0) {
-			c.deliver(Event{Failed: &monitor.OpenError{What: f.String(), Hint: f.hint()}})
+		if setup.Complete && (falls >= maxFalls || noStarts >= maxNoStarts || (f.hello || f.mute > 0) && setup.Timeout > 0) {
+			failed := &monitor.OpenError{What: f.String(), Hint: f.hint()}
+			if f.mute > 0 {
+				failed.Cause = monitor.CauseTimeout
+			}
+			c.deliver(Event{Failed: failed})
 			return
 		}
 		if f.lived >= settled {
@@ -300,11 +314,12 @@ func (c *Client) runOne(setup Setup, deliver func(Event) bool) fall {
 	}
 	c.mu.Unlock()
 
-	over := make(chan struct{})
-	go c.watch(child, outR, over)
+	over, mute := make(chan struct{}), make(chan time.Duration, 1)
+	go c.watch(child, outR, over, mute)
 	f, err := c.hear(outR, deliver)
 	f.loaded = loaded
 	close(over)
+	f.mute = <-mute
 	c.mu.Lock()
 	if c.stopped() {
 		c.bye() // it began while Close was at work
@@ -352,10 +367,17 @@ func (p patient) Write(b []byte) (int, error) {
 }
 
 // watch closes the pipe when the program is done with the driver process, and,
-// for a stream, when that has said nothing for too long.
-func (c *Client) watch(child *os.Process, out *os.File, over <-chan struct{}) {
+// for a stream, when that has said nothing for too long. It tells at its end how
+// long that was, 0 where it was not so.
+func (c *Client) watch(child *os.Process, out *os.File, over <-chan struct{}, mute chan<- time.Duration) {
+	var silent time.Duration
+	defer func() { mute <- silent }()
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
+	var late <-chan time.Time
+	if setup := c.opts.Setup; setup.Complete && setup.Timeout > 0 {
+		late = time.After(setup.Timeout + lateLimit)
+	}
 	for {
 		select {
 		case <-over:
@@ -363,12 +385,19 @@ func (c *Client) watch(child *os.Process, out *os.File, over <-chan struct{}) {
 		case <-c.stop:
 			out.Close()
 			return
-		case <-tick.C:
-			if c.opts.Setup.Complete && time.Since(c.Heard()) > silentLimit {
-				_ = child.Kill()
-				out.Close()
-				return
+		case <-late:
+			if !c.spoke.Load() {
+				silent = c.opts.Setup.Timeout
 			}
+		case <-tick.C:
+			if s := time.Since(c.Heard()); c.opts.Setup.Complete && s > silentLimit {
+				silent = s
+			}
+		}
+		if silent > 0 {
+			_ = child.Kill()
+			out.Close()
+			return
 		}
 	}
 }
@@ -398,6 +427,7 @@ func (c *Client) hear(out io.Reader, deliver func(Event) bool) (fall, error) {
 				return f, err
 			}
 			f.spoke = true
+			c.spoke.Store(true)
 			if !deliver(Event{Snapshot: s}) {
 				return f, nil
 			}

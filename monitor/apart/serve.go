@@ -26,6 +26,7 @@ func Serve(build Build, restore func(modes, trace []byte)) int {
 	// holds up nobody: the runtime gives its place to another thread.
 	runtime.GOMAXPROCS(1)
 	arrive()
+	spareThreads()
 	ignoreSignals()
 	in, out, err := takePipes()
 	if err != nil {
@@ -34,6 +35,30 @@ func Serve(build Build, restore func(modes, trace []byte)) int {
 	code := serve(in, out, build, restore, crashPipe())
 	endNow(code)
 	return code
+}
+
+// threads is how many threads run Go code from the start: more than are in calls
+// that block while the library is loaded, which are that one, reading the pipe, and
+// now and then a file or a message.
+const threads = 6
+
+// spareThreads starts them before the library is loaded. A loader holds a lock
+// while it opens files, and starting a thread waits for the same lock: where a file
+// does not come, the runtime would stand still with no thread left to say so.
+func spareThreads() {
+	var there, free sync.WaitGroup
+	there.Add(threads)
+	free.Add(threads)
+	for range threads {
+		go func() {
+			runtime.LockOSThread()
+			there.Done()
+			there.Wait()
+			runtime.UnlockOSThread()
+			free.Done()
+		}()
+	}
+	free.Wait()
 }
 
 func serve(in io.Reader, out io.Writer, build Build, restore func(modes, trace []byte), crash *os.File) int {

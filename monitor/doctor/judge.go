@@ -123,6 +123,8 @@ func (f *Found) judgeFailure() {
 		f.add(critical, "no_such_gpu", what, "-g or CUDA_VISIBLE_DEVICES asks for it", e.Hint)
 	case e.Cause == monitor.CauseTimeout:
 		f.add(critical, "no_answer", what+f.hanging(), "the driver hangs", askDriver+"; a GPU that hangs is freed by a reset or a reboot")
+	case e.Cause == monitor.CauseLoading:
+		f.add(critical, "no_answer", what, "the file does not come, or what the library does first hangs", e.Hint)
 	case strings.HasPrefix(e.What, "the driver process"):
 		text := what
 		if len(f.pending) > 0 {

@@ -112,6 +112,10 @@ func (s *Source) noDriver() error {
 	return notLoaded()
 }
 
+// Loading is the library that is being loaded, "" where none is: loading one may
+// never return.
+func Loading() string { return oneLine(nvml.Loading()) }
+
 // tell tells the one who watches what libraries were tried.
 func (s *Source) tell(lib *nvml.Library, tried []nvml.Attempt) {
 	if s.opts.Watch != nil {

@@ -32,11 +32,11 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 				return err
 			}
 		case <-time.After(time.Until(openBy)):
-			return &monitor.OpenError{
-				Cause: monitor.CauseTimeout,
-				What:  fmt.Sprintf("the driver did not answer within %s", time.Since(begin).Round(100*time.Millisecond)),
-				Hint:  monitor.HintHangs,
+			waited := time.Since(begin).Round(100 * time.Millisecond)
+			if path := s.loading(); path != "" {
+				return &monitor.OpenError{Cause: monitor.CauseLoading, What: fmt.Sprintf("loading %s did not return within %s", path, waited), Hint: monitor.HintLoading}
 			}
+			return &monitor.OpenError{Cause: monitor.CauseTimeout, What: fmt.Sprintf("the driver did not answer within %s", waited), Hint: monitor.HintHangs}
 		}
 	}
 

@@ -44,7 +44,8 @@ type Config struct {
 	Sources   []monitor.Source
 	Host      Host
 	Processes Processes
-	Label     string // Snapshot.Source
+	Loading   func() string // the library that is being loaded, "" where none is; nil for none
+	Label     string        // Snapshot.Source
 	Warnings  []monitor.Warning
 
 	// Complete makes every snapshot wait for every GPU, within the deadlines
@@ -218,7 +219,7 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 			snap.Driver = p.driver
 		}
 		if snap.Waiting == "" {
-			snap.Waiting, snap.WaitingHint = p.waiting(now)
+			snap.Waiting, snap.WaitingHint = p.waiting(now, s.loading())
 		}
 	}
 	for _, w := range s.workers {

@@ -40,10 +40,22 @@ type look struct {
 	err     error
 }
 
-// waiting says why the source cannot be read, and what to do about it.
-func (p *supply) waiting(now int64) (what, hint string) {
+// loading is the library that is being loaded, "" where none is.
+func (s *Sampler) loading() string {
+	if s.cfg.Loading == nil {
+		return ""
+	}
+	return s.cfg.Loading()
+}
+
+// waiting says why the source cannot be read, and what to do about it. loading is
+// the library that is being loaded.
+func (p *supply) waiting(now int64, loading string) (what, hint string) {
 	if p.since != 0 && (p.trouble == nil || !p.hadAny) {
 		if waited := time.Duration(now - p.since).Round(time.Second); waited >= time.Second {
+			if loading != "" {
+				return fmt.Sprintf("loading %s has not returned for %d s", loading, int(waited.Seconds())), monitor.HintLoading
+			}
 			return fmt.Sprintf("the driver is being opened, %d s", int(waited.Seconds())), ""
 		}
 	}
