@@ -35,6 +35,31 @@ func TestAClosedPipeEndsQuietly(t *testing.T) {
 	}
 }
 
+// TestClosedStandardFiles: nothing is written into a file that would have got the
+// number of one that is closed, and the exit code is that of the work.
+func TestClosedStandardFiles(t *testing.T) {
+	nvtop := program(t, "linux", "amd64")
+	fake := fakenvml.New(t, "580", stillScenario(1))
+	dir := t.TempDir()
+	for _, closed := range []string{"<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"} {
+		for _, args := range []string{"--json -o $1/f", "record -n 1 $1/f", "--json", "--help"} {
+			_ = os.Remove(dir + "/f")
+			r := run(t, nil, "/bin/sh", "-c", `exec "$0" --nvml "$2" `+args+" "+closed, nvtop, dir, fake.Path())
+			if strings.HasSuffix(args, "--help") {
+				r = run(t, nil, "/bin/sh", "-c", `exec "$0" `+args+" "+closed, nvtop)
+			}
+			says(t, r, 0, "")
+			if text, err := os.ReadFile(dir + "/f"); strings.Contains(args, "$1") && (err != nil || len(parse(t, string(text)).objects("gpus")) != 1) {
+				t.Errorf("%s %s: %v\n%s", args, closed, err, text)
+			}
+		}
+		r := run(t, nil, "/bin/sh", "-c", `exec "$0" --nvml /nowhere.so --once `+closed, nvtop)
+		if r.code != 1 || r.out != "" {
+			t.Errorf("no library, %s: exit code %d\n%s", closed, r.code, r.out)
+		}
+	}
+}
+
 // stderrOf runs a command and returns what it wrote on its standard error.
 func stderrOf(cmd *exec.Cmd) (string, error) {
 	var said strings.Builder
