@@ -21,9 +21,10 @@ import (
 // it too: go generate.
 const version = "0.1.0"
 
-// neededFiles is how many files the program must be able to open. Of itself it
-// opens about ten; the driver's library opens some for each GPU.
-const neededFiles = 32
+// neededFiles is how many files the program must be able to open besides those
+// that are open at its start. Of itself it opens about ten; the driver's library
+// opens some for each GPU.
+const neededFiles = 24
 
 // The exit codes. One that a signal ends adds its number to codeSignal.
 const (
@@ -66,8 +67,8 @@ func run(args []string, getenv func(string) string) (code int) {
 	case o.command == commandCompletion:
 		return output(completion(o.operands[0]))
 	}
-	if n := openFiles(); n < neededFiles {
-		warn(fmt.Sprintf("no more than %d files may be open at once, and %d are needed: see ulimit -n", n, neededFiles))
+	if n := moreFiles(); n < neededFiles {
+		warn(fmt.Sprintf("no more than %d files can be opened, and %d are needed: see ulimit -n", n, neededFiles))
 		return codeFailed
 	}
 	raised := elevated()

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -74,7 +75,17 @@ func TestFewFiles(t *testing.T) {
 	limited := func(limit string) result {
 		return run(t, nil, "/bin/sh", "-c", "ulimit "+limit+`; exec "$0" --nvml "$1" --once`, program(t, "linux", "amd64"), fake.Path())
 	}
-	says(t, limited("-n 8"), 1, "nvtop-lite: no more than 8 files may be open at once, and 32 are needed: see ulimit -n")
+	full := ""
+	for fd := 3; fd <= 9; fd++ { // what a shell can name
+		full += fmt.Sprintf("; exec %d</dev/null", fd)
+	}
+	for _, files := range []string{"-n 4", "-n 8", "-n 26", "-n 30" + full} { // the last has them open already
+		r := limited(files)
+		says(t, r, 1, "nvtop-lite: no more than ")
+		if !strings.HasSuffix(r.err, " files can be opened, and 24 are needed: see ulimit -n\n") {
+			t.Errorf("%s: %s", files, r.err)
+		}
+	}
 	says(t, limited("-n 32"), 0, "")
 	says(t, limited("-S -n 8"), 0, "") // which the program may raise
 }

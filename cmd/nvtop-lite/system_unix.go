@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"nvtop-lite/internal/twomode"
 )
 
@@ -17,14 +19,24 @@ var endingSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
 // ignoreBrokenPipe makes writing to a closed pipe an error of that write.
 func ignoreBrokenPipe() { signal.Ignore(syscall.SIGPIPE) }
 
-// openFiles is how many files may be open at once. The Go runtime has raised the
-// limit as far as it may.
-func openFiles() uint64 {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
-		return neededFiles // what is not known stops nobody
+// moreFiles is how many more files may be opened, neededFiles at most. The Go
+// runtime has raised the limit as far as it may, and whoever started the program
+// may have left it files that are open.
+func moreFiles() int {
+	var fds []int
+	for len(fds) < neededFiles {
+		fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 0)
+		if err == unix.EMFILE {
+			break
+		} else if err != nil {
+			return neededFiles // what is not known stops nobody
+		}
+		fds = append(fds, fd)
 	}
-	return uint64(l.Cur)
+	for _, fd := range fds {
+		_ = unix.Close(fd)
+	}
+	return len(fds)
 }
 
 // elevated says whether the program has more rights than its caller.

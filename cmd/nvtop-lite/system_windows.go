@@ -16,8 +16,8 @@ var endingSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 // ignoreBrokenPipe does nothing: there is no such signal.
 func ignoreBrokenPipe() {}
 
-// openFiles is not limited.
-func openFiles() uint64 { return neededFiles }
+// moreFiles are not limited.
+func moreFiles() int { return neededFiles }
 
 // elevated says whether the program has more rights than its caller.
 func elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
