@@ -12,6 +12,8 @@ const (
 	HintLost         = "reset it (nvidia-smi --gpu-reset) or reboot; dmesg says more"
 	HintHangs        = "it may hang: see whether nvidia-smi answers, and the kernel log (dmesg)"
 	HintSlow         = "give it more time (--timeout), or see whether nvidia-smi answers, and what dmesg says"
+	HintProcesses    = "no more processes or threads may be started: see ulimit -u, and the limit of PIDs of a container"
+	HintRights       = "cgroup or rights of /dev/nvidia*?"
 	HintDriver       = "see whether nvidia-smi works, and what dmesg says of the driver"
 	LibraryName      = "libnvidia-ml.so.1"
 )

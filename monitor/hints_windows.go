@@ -10,6 +10,8 @@ const (
 	HintLost         = "turn it off and on in the Device Manager, or reboot; the event log says more (source nvlddmkm)"
 	HintHangs        = "it may hang: see whether nvidia-smi answers, and the event log (source nvlddmkm)"
 	HintSlow         = "give it more time (--timeout), or see whether nvidia-smi answers"
+	HintProcesses    = "no more processes or threads may be started: see how much memory is left, and the limits of the job that it runs in"
+	HintRights       = "rights of this account?"
 	HintDriver       = "see whether nvidia-smi works, and what the event log says (source nvlddmkm)"
 	LibraryName      = "nvml.dll"
 )

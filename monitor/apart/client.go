@@ -166,7 +166,7 @@ func (f fall) hint() string {
 	case f.mute > 0:
 		return monitor.HintHangs
 	case f.scarce:
-		return "no more processes or threads may be started: see ulimit -u, and the limit of PIDs of a container"
+		return monitor.HintProcesses
 	}
 	return "the driver's library faults; run it again, and nvidia-smi to see whether it does the same"
 }

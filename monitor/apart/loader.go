@@ -3,6 +3,7 @@ package apart
 import (
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 
 	"nvtop-lite/internal/twomode"
@@ -44,13 +45,18 @@ func (c *Client) unloadableHere(why string) *monitor.OpenError {
 // plainFile is what to do where the host's loader is there and does not serve.
 const plainFile = "use the plain file of the same release, nvtop-lite-linux-ARCH-glibc, which the system itself starts through its loader"
 
-// notThrough says that a loader did not get as far as this program.
+// notThrough says that a loader did not get as far as this program. Where a
+// library of the C library is lacking, the plain file would lack it, too.
 func notThrough(why string) *monitor.OpenError {
-	return &monitor.OpenError{
+	e := &monitor.OpenError{
 		Cause: monitor.CauseNoLoader,
 		What:  "the system's loader does not load nvtop-lite: " + why,
 		Hint:  plainFile,
 	}
+	if strings.Contains(why, "libraries: lib") {
+		e.Hint = "the C library of this system (glibc) is not whole: install it anew, or run nvtop-lite on the host, or in an image that has glibc"
+	}
+	return e
 }
 
 // noStart is that no driver process could be started. What has gone before may go

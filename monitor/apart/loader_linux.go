@@ -33,6 +33,14 @@ func startLoaded(attr *os.ProcAttr) (*os.Process, error) {
 		}
 	case !errors.Is(err, os.ErrNotExist): // as it is without /proc
 		return nil, err
+	default:
+		if _, err := os.Stat(file); err != nil {
+			return nil, &monitor.OpenError{
+				Cause: monitor.CauseNoLoader,
+				What:  "nvtop-lite does not find its own file, which the system's loader must read: " + err.Error(),
+				Hint:  "mount /proc (mount -t proc proc /proc), or start nvtop-lite by the path of its file",
+			}
+		}
 	}
 	loader, argv, err := twomode.Command(file, name, Argument)
 	switch {

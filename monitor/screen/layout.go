@@ -263,7 +263,7 @@ func (s *Screen) drawFolds() {
 		l.text(s.pal.plain, ": ")
 		l.text(s.pal.warn, whyUnavailable(s.folds[k].gpu))
 		if s.folds[k].gpu.Blocked == monitor.NoPermission {
-			l.text(s.pal.dim, " (cgroup or rights of /dev/nvidia*?)")
+			l.text(s.pal.dim, " ("+monitor.HintRights+")")
 		}
 		l.drawCut(s.f, 0, y, s.w)
 	}

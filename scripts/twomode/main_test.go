@@ -37,6 +37,12 @@ func TestWithGlibc(t *testing.T) {
 		}
 		says(t, tr.run(run{user: true}, "/unreadable", "--once", "--nvml", fakeFile), 1, "may not read its own file", "chmod a+r /unreadable")
 	})
+	t.Run("from a file without a path", func(t *testing.T) {
+		tr.compile("/byhandle", tool(t, "gcc", "gcc"), byHandle, "-static")
+		handle := append([]string{"/byhandle"}, once...)
+		reads(t, tr.run(run{}, handle...))
+		says(t, tr.run(run{noProc: true}, handle...), 1, "does not find its own file", "/dev/fd/", "mount /proc")
+	})
 	t.Run("by hand", func(t *testing.T) { reads(t, tr.run(run{}, append([]string{loaders["amd64"]}, once...)...)) })
 	t.Run("no library", func(t *testing.T) {
 		says(t, tr.run(run{}, "/nvtop-lite", "--once"), 1, "no NVIDIA driver library found", "libnvidia-ml.so.1")
@@ -160,7 +166,10 @@ func TestForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := tr.run(run{}, once...)
-	says(t, r, 1, "libc.so.6", "loader does not load nvtop-lite")
+	says(t, r, 1, "libc.so.6", "loader does not load nvtop-lite", "glibc) is not whole")
+	if strings.Contains(r.err, "-glibc") { // which would not start either
+		t.Errorf("it names the plain file: %s", r.err)
+	}
 	if n := strings.Count(r.out+r.err, "libc.so.6"); n != 1 {
 		t.Errorf("it says so %d times:\n%s%s", n, r.out, r.err)
 	}

@@ -167,6 +167,19 @@ int main(int argc, char **argv)
 }
 `
 
+// byHandle starts the program of its first argument by an open file, as fexecve
+// does.
+const byHandle = `
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv) {
+	execveat(open(argv[1], O_RDONLY), "", argv + 1, environ, AT_EMPTY_PATH);
+	return 126;
+}
+`
+
 // run is how something is run in a tree.
 type run struct {
 	noProc bool // without /proc
