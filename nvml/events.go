@@ -60,9 +60,8 @@ func (d Device) SupportedEventTypes() (EventType, error) {
 	return EventType(v), err
 }
 
-// EventSlice is the longest that one call waits for an event. Each call wakes the
-// scheduler of Go, so that short ones cost more than all that a monitor asks.
-const EventSlice = 5 * time.Second
+// EventSlice is the longest that one call waits for an event.
+const EventSlice = time.Second
 
 // EventSet delivers events of the GPUs that were registered with it, from then
 // on: what happened before is not delivered. Linux only.

@@ -44,15 +44,23 @@ func (s *Sampler) runComplete(ctx context.Context, publish func(*monitor.Snapsho
 	for n := 0; s.cfg.Count == 0 || n < s.cfg.Count; n++ {
 		if n > 0 {
 			limit = time.Time{}
-			if next = next.Add(s.request.Interval); next.Before(time.Now()) {
-				next = time.Now()
+			// A round that took longer leaves out those that it was in the place of.
+			for next = next.Add(s.request.Interval); next.Before(time.Now()); {
+				next = next.Add(s.request.Interval)
 			}
 			if err := s.sleep(ctx, next); err != nil {
 				return err
 			}
 		}
 		s.startAll(s.clock.now())
-		if err := s.gather(ctx, n == 0, openBy, limit); err != nil {
+		enough := limit
+		if s.cfg.Timeout >= 4*freshTime && !limit.IsZero() {
+			enough = limit.Add(-freshTime)
+		}
+		if err := s.gather(ctx, n == 0, openBy, enough); err != nil {
+			return err
+		}
+		if err := s.freshen(ctx, limit); err != nil {
 			return err
 		}
 		if len(s.workers) > 0 {
@@ -120,6 +128,42 @@ func (s *Sampler) gather(ctx context.Context, first bool, openBy, limit time.Tim
 		}
 		timer.Stop()
 	}
+}
+
+// freshTime is how old a reading may be that is published as one of now, and how long
+// before its deadline a round is given up, so that it can be read again.
+const freshTime = time.Second
+
+// freshen reads those again that were read long before the round ended, which waited
+// for others. Without time for it they stay as they are.
+func (s *Sampler) freshen(ctx context.Context, limit time.Time) error {
+	now := time.Now()
+	if !limit.IsZero() && limit.Sub(now) < freshTime/2 {
+		return nil
+	}
+	again := make(map[*worker]bool)
+	for _, w := range s.workers {
+		if (!w.identified || w.picked) && w.aged(s.clock.at(now)) && w.start(s.want(w), s.clock.at(now)) {
+			again[w] = true
+		}
+	}
+	timer := time.NewTimer(time.Until(earliest(now.Add(readDeadline), limit)))
+	defer timer.Stop()
+	for len(again) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case w := <-s.done:
+			delete(again, w)
+			s.identify(w)
+			s.finished(w)
+		case l := <-s.looked:
+			_ = s.take(l)
+		case <-timer.C:
+			return nil
+		}
+	}
+	return nil
 }
 
 // explain finds out, in a moment, why no device answers, where none does.

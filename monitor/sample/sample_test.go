@@ -399,6 +399,25 @@ func TestAHungDeviceCostsTheOthersNothing(t *testing.T) {
 	}
 }
 
+// TestAHungDeviceAgesNoOther: what is published after a wait for GPU 0 is of now.
+func TestAHungDeviceAgesNoOther(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		if i == 0 {
+			sink.Call("nvmlDeviceGetHandleByIndex_v2")
+			<-hang
+		}
+		wellBehaved(i, want, sink)
+	}}
+	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 1, Timeout: 5 * time.Second}, monitor.Request{})
+	s := until(t, snaps, "there is a snapshot", func(*monitor.Snapshot) bool { return true })
+	g := &s.GPUs[1]
+	if age := s.Age(g.Refreshed); g.State != monitor.OK || age > time.Second {
+		t.Errorf("GPU 1 is %v, and was read %v before", g.State, age)
+	}
+}
+
 func TestTimeoutCutsAOneShot(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)

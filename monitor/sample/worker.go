@@ -92,6 +92,13 @@ func (w *worker) well() bool {
 	return w.gpu.State == monitor.OK || w.gpu.State == monitor.Sleeping
 }
 
+// aged reports whether the device answers and was read a while ago.
+func (w *worker) aged(now int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.busy && w.gpu.State == monitor.OK && w.gpu.Refreshed != 0 && now-w.gpu.Refreshed > int64(freshTime)
+}
+
 // has reports whether the device is the GPU with a key, or has the instance.
 func (w *worker) has(key string) bool {
 	w.mu.Lock()

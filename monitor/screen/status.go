@@ -180,6 +180,13 @@ func worst(g *monitor.GPU, least monitor.Level, skip func(*monitor.Health) bool)
 	return h, more
 }
 
+// A call that takes this long is told by its name: of a GPU that does not answer, and
+// of one that is being opened, which may take seconds.
+const (
+	hangingFor = time.Second
+	openingFor = 5 * time.Second
+)
+
 // alarm appends the worst thing there is to say about any GPU, hidden ones too,
 // and how many more there are. It reports whether there is any.
 func (s *Screen) alarm(l *line) bool {
@@ -205,13 +212,18 @@ func (s *Screen) alarm(l *line) bool {
 	)
 	take := func(g *monitor.GPU, k int, h *monitor.Health, lv monitor.Level) {
 		found++
-		if who == nil || lv > level {
+		longer := k == byCall && kind == byCall && g.CallSince < who.CallSince
+		if who == nil || lv > level || lv == level && longer {
 			who, kind, what, level = g, k, h, lv
 		}
 	}
 	for i := range s.snap.GPUs {
 		g := &s.snap.GPUs[i]
-		hangs := g.State == monitor.Stale && g.Call != "" && g.CallSince != 0
+		hangs := false
+		if g.Call != "" && g.CallSince != 0 {
+			d := s.age(g.CallSince)
+			hangs = g.State == monitor.Stale && d >= hangingFor || g.State == monitor.Initialising && d >= openingFor
+		}
 		if hangs {
 			take(g, byCall, nil, monitor.Critical)
 		}
