@@ -92,11 +92,12 @@ func (w *worker) well() bool {
 	return w.gpu.State == monitor.OK || w.gpu.State == monitor.Sleeping
 }
 
-// aged reports whether the device answers and was read a while ago.
+// aged reports whether the device answers at once, and was read a while ago.
 func (w *worker) aged(now int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.busy && w.gpu.State == monitor.OK && w.gpu.Refreshed != 0 && now-w.gpu.Refreshed > int64(freshTime)
+	read := w.gpu.Refreshed
+	return !w.busy && w.gpu.State == monitor.OK && read != 0 && read-w.due < int64(freshTime) && now-read > int64(freshTime)
 }
 
 // has reports whether the device is the GPU with a key, or has the instance.

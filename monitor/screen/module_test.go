@@ -429,6 +429,19 @@ func TestUnifiedNoteGivesWay(t *testing.T) {
 		{"an alarm", 80, func(_ *View, snap *monitor.Snapshot) {
 			snap.GPUs[0].Health = []monitor.Health{{Code: "some", Level: monitor.Warn, Text: "too hot"}}
 		}, " GPU 0: too hot  "},
+		{"the call that hangs longest", 80, func(_ *View, snap *monitor.Snapshot) {
+			hung := func(i int, st monitor.State, call string, d time.Duration) monitor.GPU {
+				g := snap.GPUs[0]
+				g.Index, g.State, g.Call, g.CallSince = i, st, call, snap.Steady-int64(d)
+				return g
+			}
+			snap.GPUs = []monitor.GPU{
+				hung(0, monitor.OK, "nvmlDeviceGetName", 20*time.Second), // it answers nevertheless
+				hung(1, monitor.Stale, "nvmlDeviceGetFieldValues", 300*time.Millisecond),
+				hung(2, monitor.Stale, "nvmlDeviceGetMemoryInfo_v2", 7*time.Second),
+				hung(3, monitor.Initialising, "nvmlDeviceGetUUID", 15*time.Second),
+			}
+		}, " GPU 3: nvmlDeviceGetUUID has not returned for 15 s"},
 	} {
 		if got := last(tt.width, tt.change); !strings.HasPrefix(got, tt.begins) || !strings.Contains(got, "q quit  h help") {
 			t.Errorf("%s: %q, want %q", tt.what, got, tt.begins)
