@@ -13,6 +13,10 @@ import (
 // before: NVML counts them, and would only count one more.
 const shutdownWait = 2 * time.Second
 
+// A wait for events that has just begun does not outlast it, nor is it taken for one
+// that hangs: this does not compile where it does.
+const _ = uint64(min(shutdownWait, lateWait) - longestWait - time.Second/2)
+
 // session is one initialisation of NVML. No handle is kept over to another.
 type session struct {
 	lib    *nvml.Library
