@@ -320,6 +320,10 @@ part_windows() {
 	go run ./internal/fakenvml/build -os windows -arch amd64 -out "$work/fake-windows"
 	x86_64-w64-mingw32-gcc -shared -O1 -o "$work/echo.dll" internal/abi/echo.c
 	export WINEPREFIX="$work/prefix" WINEDEBUG=-all WINEARCH=win64
+	# Wine's server ends a few seconds after the last program, and one that comes
+	# just then finds its connection reset. This one stays.
+	mkdir "$WINEPREFIX"
+	wineserver -p900 </dev/null >/dev/null 2>&1
 	wine wineboot -i >/dev/null 2>&1
 	# Programs of today's Go ask for a library that older Wines lack.
 	x86_64-w64-mingw32-gcc -shared -O1 -o "$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll" \

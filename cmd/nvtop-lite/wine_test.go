@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,8 +31,17 @@ func wine(t testing.TB) *prefix {
 	tool(t, "wine", "wine wine64")
 	tool(t, "wineserver", "wine wine64")
 	wines.once.Do(func() {
-		p := &prefix{[]string{"WINEPREFIX=" + filepath.Join(buildDir, "prefix"), "WINEDEBUG=-all", "WINEARCH=win64"}}
+		dir := filepath.Join(buildDir, "prefix")
+		p := &prefix{[]string{"WINEPREFIX=" + dir, "WINEDEBUG=-all", "WINEARCH=win64"}}
 		wines.made = p
+		// Wine's server ends a few seconds after the last program, and one that comes
+		// just then finds its connection reset. This one stays.
+		server := exec.Command("wineserver", "-p900")
+		server.Env = append(environment(), p.env...)
+		if err := errors.Join(os.Mkdir(dir, 0o700), server.Run()); err != nil {
+			wines.failed = "wineserver: " + err.Error()
+			return
+		}
 		if r := run(t, p.env, "wine", "wineboot", "-i"); r.code != 0 {
 			wines.failed = "wineboot: " + r.err
 			return
