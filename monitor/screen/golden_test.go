@@ -375,6 +375,13 @@ func dialog(snap *monitor.Snapshot) *SignalDialog {
 	return d
 }
 
+// asOnLinux puts the words of Linux in the place of those of another system.
+func asOnLinux(picture string) string {
+	const linux = "cgroup or rights of /dev/nvidia*?)"
+	here := monitor.HintRights + ")"
+	return strings.ReplaceAll(picture, here+strings.Repeat(" ", max(len(linux)-len(here), 0)), linux)
+}
+
 func TestStates(t *testing.T) {
 	for _, st := range states {
 		t.Run(st.name, func(t *testing.T) {
@@ -385,7 +392,7 @@ func TestStates(t *testing.T) {
 				st.change(m, snap, v)
 				m.assess(snap)
 			}
-			golden(t, "state-"+st.name, draw(st.w, st.h, Options{Version: "0.1", ASCII: st.ascii}, snap, hist, v).String())
+			golden(t, "state-"+st.name, asOnLinux(draw(st.w, st.h, Options{Version: "0.1", ASCII: st.ascii}, snap, hist, v).String()))
 		})
 	}
 	golden(t, "state-starting", draw(80, 12, Options{Version: "0.1"}, nil, nil, &View{Now: epoch}).String())
