@@ -38,20 +38,20 @@ func BenchmarkGridRefresh(b *testing.B) {
 						r.src.Read(d, want, nothing{})
 					}
 				}
-				second := func() {
+				wait := func() {
 					time.Sleep(seed)
 					r.pass(second - seed)
 				}
 				for range 6 { // what is asked once, and what proves the batch of GPM
 					refresh()
-					second()
+					wait()
 				}
 				before := r.calls()
 				b.ReportAllocs()
 				for b.Loop() {
 					refresh()
 					b.StopTimer()
-					second()
+					wait()
 					b.StartTimer()
 				}
 				b.ReportMetric(float64(r.calls()-before)/float64(b.N), "calls")

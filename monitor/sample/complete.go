@@ -143,7 +143,7 @@ func (s *Sampler) freshen(ctx context.Context, limit time.Time) error {
 	}
 	again := make(map[*worker]bool)
 	for _, w := range s.workers {
-		if (!w.identified || w.picked) && w.aged(s.clock.at(now)) && w.start(s.want(w), s.clock.at(now)) {
+		if !w.passedOver() && w.aged(s.clock.at(now)) && w.start(s.want(w), s.clock.at(now)) {
 			again[w] = true
 		}
 	}
@@ -168,7 +168,7 @@ func (s *Sampler) freshen(ctx context.Context, limit time.Time) error {
 
 // explain finds out, in a moment, why no device answers, where none does.
 func (s *Sampler) explain(ctx context.Context, limit time.Time) error {
-	if slices.ContainsFunc(s.workers, func(w *worker) bool { return (!w.identified || w.picked) && w.well() }) {
+	if slices.ContainsFunc(s.workers, func(w *worker) bool { return !w.passedOver() && w.well() }) {
 		return nil
 	}
 	for _, p := range s.supplies {
@@ -205,7 +205,7 @@ func (s *Sampler) advance(w *worker, p *progress, now, openBy time.Time) time.Ti
 			return by
 		}
 		p.over = true
-	case w.identified && !w.picked, p.again:
+	case w.passedOver(), p.again:
 		p.over = true
 	case p.seeded.IsZero():
 		return now.Add(time.Second) // the news of it is on its way

@@ -98,7 +98,7 @@ func (s *Sampler) runLive(ctx context.Context, requests <-chan monitor.Request, 
 // has none in progress.
 func (s *Sampler) startAll(due int64) {
 	for _, w := range s.workers {
-		if !w.identified || w.picked {
+		if !w.passedOver() {
 			w.start(s.want(w), due)
 		}
 	}

@@ -223,7 +223,7 @@ func (s *Sampler) snapshot(final bool) *monitor.Snapshot {
 		}
 	}
 	for _, w := range s.workers {
-		if w.identified && !w.picked {
+		if w.passedOver() {
 			continue
 		}
 		snap.GPUs = append(snap.GPUs, monitor.GPU{})

@@ -223,16 +223,22 @@ func TestADeviceThatAnswersAgainGoesOn(t *testing.T) {
 	})
 }
 
-func TestASlowOpenIsSaid(t *testing.T) {
+// neverOpens are two devices, of which one stays in being opened until the test ends.
+func neverOpens(t *testing.T, which int) *scripted {
+	t.Helper()
 	hang := make(chan struct{})
-	defer close(hang)
-	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
-		if i == 1 {
+	t.Cleanup(func() { close(hang) })
+	return &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
+		if i == which {
 			sink.Call("nvmlDeviceGetHandleByIndex_v2")
 			<-hang
 		}
 		wellBehaved(i, want, sink)
 	}}
+}
+
+func TestASlowOpenIsSaid(t *testing.T) {
+	src := neverOpens(t, 1)
 	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}}, monitor.Request{Interval: 100 * time.Millisecond})
 	until(t, snaps, "GPU 0 is shown while GPU 1 has been opening for 2 s", func(s *monitor.Snapshot) bool {
 		return len(s.GPUs) == 2 && s.GPUs[0].State == monitor.OK && s.GPUs[1].State == monitor.Initialising &&
@@ -401,15 +407,7 @@ func TestAHungDeviceCostsTheOthersNothing(t *testing.T) {
 
 // TestAHungDeviceAgesNoOther: what is published after a wait for GPU 0 is of now.
 func TestAHungDeviceAgesNoOther(t *testing.T) {
-	hang := make(chan struct{})
-	defer close(hang)
-	src := &scripted{devices: 2, read: func(i int, want monitor.Want, sink monitor.Sink) {
-		if i == 0 {
-			sink.Call("nvmlDeviceGetHandleByIndex_v2")
-			<-hang
-		}
-		wellBehaved(i, want, sink)
-	}}
+	src := neverOpens(t, 0)
 	snaps, _, _ := run(t, sample.Config{Sources: []monitor.Source{src}, Complete: true, Count: 1, Timeout: 5 * time.Second}, monitor.Request{})
 	s := until(t, snaps, "there is a snapshot", func(*monitor.Snapshot) bool { return true })
 	g := &s.GPUs[1]

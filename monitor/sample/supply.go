@@ -212,7 +212,7 @@ func (s *Sampler) finished(w *worker) {
 
 // anyWell reports whether a device of a source answers.
 func (s *Sampler) anyWell(p *supply) bool {
-	return slices.ContainsFunc(s.workers, func(w *worker) bool { return w.source == p.source && (w.picked || !w.identified) && w.well() })
+	return slices.ContainsFunc(s.workers, func(w *worker) bool { return w.source == p.source && !w.passedOver() && w.well() })
 }
 
 // opening reports whether a source is being opened.

@@ -92,6 +92,9 @@ func (w *worker) well() bool {
 	return w.gpu.State == monitor.OK || w.gpu.State == monitor.Sleeping
 }
 
+// passedOver reports whether the device is known not to be selected.
+func (w *worker) passedOver() bool { return w.identified && !w.picked }
+
 // aged reports whether the device answers at once, and was read a while ago.
 func (w *worker) aged(now int64) bool {
 	w.mu.Lock()
