@@ -61,17 +61,7 @@ func TestDriverProcess(t *testing.T) {
 	stream := func(file string) (cmd *exec.Cmd, rows *bufio.Reader) {
 		t.Helper()
 		cmd = exec.Command(file, "--json", "-i", "0.1", "--nvml", fake.Path())
-		out, err := cmd.StdoutPipe()
-		if err := errors.Join(err, cmd.Start()); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		rows = bufio.NewReader(out)
-		row(t, rows)
-		return cmd, rows
+		return cmd, streaming(t, cmd)
 	}
 	plainly, _ := stream(plain)
 	cmd, rows := stream(copied)
@@ -109,13 +99,9 @@ func TestDriverProcess(t *testing.T) {
 	row(t, rows) // what was on its way is gone: this is of the new one
 }
 
-// TestLoaderComesBack: during an upgrade of the system the loader may be away for a
-// moment, which ends nothing that was running.
-func TestLoaderComesBack(t *testing.T) {
-	tr := newTree(t, "amd64")
-	tr.addGlibc("amd64", "/lib64", "/lib/x86_64-linux-gnu")
-	tr.addFake(fakePath, "amd64", oneGPU)
-	cmd := tr.command(run{}, "/nvtop-lite", "--json", "-i", "0.1", "--nvml", fakeFile)
+// streaming starts a stream, which has sent its first row, and ends it with the test.
+func streaming(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
@@ -126,6 +112,17 @@ func TestLoaderComesBack(t *testing.T) {
 	})
 	rows := bufio.NewReader(out)
 	row(t, rows)
+	return rows
+}
+
+// TestLoaderComesBack: during an upgrade of the system the loader may be away for a
+// moment, which ends nothing that was running.
+func TestLoaderComesBack(t *testing.T) {
+	tr := newTree(t, "amd64")
+	tr.addGlibc("amd64", "/lib64", "/lib/x86_64-linux-gnu")
+	tr.addFake(fakePath, "amd64", oneGPU)
+	cmd := tr.command(run{}, "/nvtop-lite", "--json", "-i", "0.1", "--nvml", fakeFile)
+	rows := streaming(t, cmd)
 	loader := filepath.Join(tr.dir, loaders["amd64"])
 	child := childOf(t, cmd.Process.Pid)
 	if err := errors.Join(os.Rename(loader, loader+".away"), syscall.Kill(child, syscall.SIGKILL)); err != nil {
